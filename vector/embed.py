@@ -227,15 +227,15 @@ def node_vectors(contents: Sequence[tuple[str, str]], embedder: Embedder) -> Flo
     cut = [node_passages(label, body) for label, body in contents]
     if not cut:
         return np.zeros((0, embedder.dim), np.float32)
-    encoded = embedder.encode([passage for passages in cut for passage in passages]).astype(np.float64)
+    encoded = embedder.encode([passage for parts in cut for passage in parts]).astype(np.float64)
     means = np.empty((len(cut), embedder.dim), np.float64)
     start = 0
-    for row, passages in enumerate(cut):
-        block = encoded[start : start + len(passages)]
-        mean = passage_weights(passages) @ block
+    for row, parts in enumerate(cut):
+        block = encoded[start : start + len(parts)]
+        mean = passage_weights(parts) @ block
         # Passages that cancel out leave no direction: the first one, which holds the label, decides.
         means[row] = mean if np.linalg.norm(mean) > 1e-6 else block[0]
-        start += len(passages)
+        start += len(parts)
     return _unit_rows(means.astype(np.float32), embedder.name)
 
 
