@@ -1,0 +1,149 @@
+"""What every command shares: settings, output as text or one JSON document, progress, errors to exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brain.config import ConfigError, Origin, Settings, load_settings
+from brain.errors import BrainError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from data.progress import Progress
+
+__all__ = ["Context", "Invocation", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The three options that every command takes."""
+
+    json: bool
+    home: Path | None
+    config: Path | None
+
+
+class Context:
+    """One command's run: its settings and where its words go."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self.json = invocation.json
+        self.settings: Settings
+        self.origins: tuple[Origin, ...]
+        self.settings, self.origins = load_settings(config=invocation.config, home=invocation.home)
+
+    @cached_property
+    def console(self) -> Console:
+        """Results for a person; stdout."""
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=True)
+
+    def emit(self, document: Any, text: Callable[[Console], None]) -> None:
+        """Print the result once: as JSON on stdout, or as text by `text(console)`."""
+        if self.json:
+            print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        else:
+            text(self.console)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Yield a Progress that draws on stderr: a bar at a terminal, else a line a phase."""
+        if sys.stderr.isatty():
+            yield from _bar()
+        else:
+            yield _lines()
+
+
+def run(command: Callable[..., Coroutine[Any, Any, None]], invocation: Invocation, **arguments: Any) -> None:
+    """Run one command to its end and leave the process with the exit status of spec 09."""
+    try:
+        context = Context(invocation)
+        asyncio.run(command(context, **arguments))
+    except KeyboardInterrupt:
+        _fail(invocation, "Stopped by Ctrl-C; what was done stays.", 130)
+    except ConfigError as error:
+        _fail(invocation, str(error), 2)
+    except BrainError as error:
+        _fail(invocation, str(error), error.exit_status)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        if not _is_store_error(error):
+            raise
+        _fail(invocation, str(error), 1)
+
+
+def _is_store_error(error: Exception) -> bool:
+    # data.store is imported only where a command needed it; a command that did not cannot have raised its errors.
+    store = sys.modules.get("data.store")
+    return store is not None and isinstance(error, store.StoreError)
+
+
+def _fail(invocation: Invocation, message: str, status: int) -> None:
+    if invocation.json:
+        print(json.dumps({"error": message, "exit_status": status}, ensure_ascii=False, indent=2))
+    print(f"brain: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=False) as bars:
+        tasks: dict[str, tuple[TaskID, float]] = {}
+
+        def show(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                tasks[phase] = (bars.add_task(phase, total=total, rate=""), time.monotonic())
+            task, started = tasks[phase]
+            elapsed = time.monotonic() - started
+            rate = f"{done / elapsed:.1f}/s" if done and elapsed > 0.5 else ""
+            bars.update(task, completed=done, total=total, rate=rate)
+
+        yield show
+
+
+def _lines() -> Progress:
+    last: dict[str, float] = {}
+    begun: dict[str, float] = {}
+
+    def show(phase: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        begun.setdefault(phase, now)
+        finished = total is not None and done >= total
+        if not finished and now - last.get(phase, -10.0) < 10.0:
+            return
+        last[phase] = now
+        of = f"/{total}" if total is not None else ""
+        print(f"{phase}: {done}{of} ({now - begun[phase]:.1f} s)", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,107 @@
+"""The numbers of the status document, each one named query over the store (spec 09, rule 5 of spec 00).
+
+Plain SQL on a read-only DB-API connection of its own: `brain status` starts without the weight of the
+query builder, and the daemon's `/status` never waits for the writer or for the event loop's readers.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from data.clock import to_iso, utc_day_start
+
+__all__ = ["MissingStore", "read_telemetry"]
+
+COUNTS: Final = {
+    "nodes": "SELECT count(*) FROM node WHERE active = 1 AND kind <> 'evidence'",
+    "external_nodes": "SELECT count(*) FROM node WHERE active = 1 AND kind = 'evidence'",
+    "embedded": """SELECT count(*) FROM node AS n JOIN embedding AS e ON e.node_id = n.id AND e.model = :model
+        WHERE n.active = 1 AND n.kind <> 'evidence' AND e.content_hash = n.content_hash""",
+    "vector_edges": "SELECT count(*) FROM edge WHERE kind = 'vector' AND active = 1",
+    "relations": "SELECT count(*) FROM edge WHERE kind = 'relation' AND active = 1",
+    "pairs_decided": "SELECT count(*) FROM pair_decision",
+    "pairs_open": """SELECT count(*) FROM edge AS v WHERE v.kind = 'vector' AND v.active = 1
+        AND NOT EXISTS (SELECT 1 FROM edge AS r WHERE r.kind = 'relation' AND r.active = 1
+            AND ((r.source_id = v.source_id AND r.target_id = v.target_id)
+              OR (r.source_id = v.target_id AND r.target_id = v.source_id)))
+        AND NOT EXISTS (SELECT 1 FROM pair_decision AS d
+            JOIN node AS s ON s.id = d.source_id JOIN node AS t ON t.id = d.target_id
+            WHERE d.source_id = min(v.source_id, v.target_id) AND d.target_id = max(v.source_id, v.target_id)
+            AND d.source_hash = s.content_hash AND d.target_hash = t.content_hash
+            AND (d.retry_not_before IS NULL OR d.retry_not_before > :now))""",
+    "positions": "SELECT count(*) FROM position",
+    "completed_today": "SELECT count(*) FROM research_task WHERE state = 'completed' AND finished_at >= :day",
+    "completed_total": "SELECT count(*) FROM research_task WHERE state = 'completed'",
+    "failed_total": "SELECT count(*) FROM research_task WHERE state = 'failed'",
+    "evidence_total": """SELECT coalesce(sum(evidence_count), 0) FROM research_task
+        WHERE state IN ('completed', 'failed')""",
+    "articles_total": "SELECT count(*) FROM research_task WHERE article_id IS NOT NULL AND state = 'completed'",
+}
+
+GROUPS: Final = {
+    "pairs_by_reason": "SELECT state || ':' || reason, count(*) FROM pair_decision GROUP BY 1 ORDER BY 1",
+    "nodes_by_kind": "SELECT kind, count(*) FROM node WHERE active = 1 GROUP BY 1 ORDER BY 1",
+    "tasks_by_state": "SELECT state, count(*) FROM research_task GROUP BY 1 ORDER BY 1",
+    "articles_by_state": """SELECT state, count(*) FROM article
+        WHERE active = 1 OR state = 'retired' GROUP BY 1 ORDER BY 1""",
+    "attempts_by_reason": """SELECT reason, count(*) FROM article_attempt WHERE outcome <> 'staged'
+        GROUP BY 1 ORDER BY 1""",
+}
+
+LAST_SCAN: Final = """SELECT id, started_at, finished_at, candidates, planned, created, merged, rejected, budget
+    FROM scan ORDER BY started_at DESC LIMIT 1"""
+LATEST_THOUGHT: Final = "SELECT max(at) FROM event WHERE name = 'think.pass.completed'"
+LOCK: Final = "SELECT holder, pid, since, lease_until FROM lock WHERE name = 'engine'"
+STATE: Final = "SELECT name, value FROM state ORDER BY name"
+
+
+class MissingStore(Exception):
+    """There is no store where one was asked for."""
+
+
+def read_telemetry(database: Path, *, model: str, now: datetime) -> dict[str, Any]:
+    """Return all counts, groups, the last scan, the lock and the state rows in one consistent snapshot.
+
+    `database` is the SQLite file, `model` the embedder's name (what counts as embedded), `now` the wall
+    time that says which UTC day and which retries are due. Raises MissingStore where there is no file or
+    no schema in it yet.
+    """
+    values = {"model": model, "now": to_iso(now), "day": to_iso(utc_day_start(now))}
+    with _read_only(database) as connection:
+        connection.execute("BEGIN")
+        document: dict[str, Any] = {name: connection.execute(sql, values).fetchone()[0] for name, sql in COUNTS.items()}
+        for name, sql in GROUPS.items():
+            document[name] = dict(connection.execute(sql).fetchall())
+        document["last_scan"] = _row(connection, LAST_SCAN, decode=("rejected", "budget"))
+        document["last_pass"] = connection.execute(LATEST_THOUGHT).fetchone()[0]
+        document["lock"] = _row(connection, LOCK)
+        document["state"] = {name: json.loads(value) for name, value in connection.execute(STATE)}
+    return document
+
+
+@contextmanager
+def _read_only(database: Path) -> Iterator[sqlite3.Connection]:
+    if not database.is_file():
+        raise MissingStore(f"There is no store at {database} yet")
+    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
+        connection.isolation_level = None
+        try:
+            connection.execute("SELECT 1 FROM alembic_version")
+        except sqlite3.OperationalError as error:
+            raise MissingStore(f"{database} holds no store of Neural Brain yet ({error})") from error
+        yield connection
+
+
+def _row(connection: sqlite3.Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:
+    cursor = connection.execute(sql)
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    record = dict(zip((column[0] for column in cursor.description), row, strict=True))
+    return {name: json.loads(value) if name in decode else value for name, value in record.items()}
