@@ -65,23 +65,25 @@ class MissingStore(Exception):
     """There is no store where one was asked for."""
 
 
-def read_telemetry(database: Path, *, model: str, now: datetime) -> dict[str, Any]:
+def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
     """Return all counts, groups, the last scan, the lock and the state rows in one consistent snapshot.
 
-    `database` is the SQLite file, `model` the embedder's name (what counts as embedded), `now` the wall
-    time that says which UTC day and which retries are due. Raises MissingStore where there is no file or
-    no schema in it yet.
+    `database` is the SQLite file, `now` the wall time that says which UTC day and which retries are due.
+    What counts as embedded is a vector of the model that the state row `embed_model` names. Raises
+    MissingStore where there is no file or no schema in it yet.
     """
-    values = {"model": model, "now": to_iso(now), "day": to_iso(utc_day_start(now))}
     with _read_only(database) as connection:
         connection.execute("BEGIN")
+        state = {name: json.loads(value) for name, value in connection.execute(STATE)}
+        model = state.get("embed_model")
+        values = {"model": model, "now": to_iso(now), "day": to_iso(utc_day_start(now))}
         document: dict[str, Any] = {name: connection.execute(sql, values).fetchone()[0] for name, sql in COUNTS.items()}
+        document |= {"state": state, "embed_model": model}
         for name, sql in GROUPS.items():
             document[name] = dict(connection.execute(sql).fetchall())
         document["last_scan"] = _row(connection, LAST_SCAN, decode=("rejected", "budget"))
         document["last_pass"] = connection.execute(LATEST_THOUGHT).fetchone()[0]
         document["lock"] = _row(connection, LOCK)
-        document["state"] = {name: json.loads(value) for name, value in connection.execute(STATE)}
     return document
 
 
