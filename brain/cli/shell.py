@@ -65,11 +65,14 @@ class Context:
             yield _lines()
 
 
-def run(command: Callable[..., Coroutine[Any, Any, None]], invocation: Invocation, **arguments: Any) -> None:
-    """Run one command to its end and leave the process with the exit status of spec 09."""
+Command = Callable[..., Coroutine[Any, Any, None]]
+
+
+def run(load: Callable[[], Command], invocation: Invocation, **arguments: Any) -> None:
+    """Run the command that `load` imports to its end; leave the process with the exit status of spec 09."""
     try:
         context = Context(invocation)
-        asyncio.run(command(context, **arguments))
+        asyncio.run(load()(context, **arguments))
     except KeyboardInterrupt:
         _fail(invocation, "Stopped by Ctrl-C; what was done stays.", 130)
     except ConfigError as error:
@@ -86,9 +89,9 @@ def run(command: Callable[..., Coroutine[Any, Any, None]], invocation: Invocatio
 
 
 def _is_store_error(error: Exception) -> bool:
-    # data.store is imported only where a command needed it; a command that did not cannot have raised its errors.
-    store = sys.modules.get("data.store")
-    return store is not None and isinstance(error, store.StoreError)
+    # The store is imported only where a command needs it; a command that did not cannot have raised its errors.
+    errors = sys.modules.get("data.errors")
+    return errors is not None and isinstance(error, errors.StoreError)
 
 
 def _fail(invocation: Invocation, message: str, status: int) -> None:
