@@ -48,6 +48,7 @@ __all__ = [
     "metadata",
     "neighbour",
     "node",
+    "node_text",
     "pair_decision",
     "position",
     "research_task",
@@ -114,6 +115,15 @@ node = Table(
     Index(None, "kind", "label_key"),
     Index(None, "content_hash"),
     Index(None, "source_uri"),
+)
+
+# The row number of a node in the FTS5 table `node_fts`: FTS5 knows rows by an integer, and the implicit
+# one of `node` would be renumbered by VACUUM. Kept by triggers, as the index itself is.
+node_text = Table(
+    "node_text",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("node_id", Text, ForeignKey("node.id", ondelete="CASCADE"), nullable=False, unique=True),
 )
 
 embedding = Table(

@@ -1,0 +1,110 @@
+"""At a start: finish the verification of writes whose process died before it could read them back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from data.crud import ledger, repair
+from data.crud.rows import RowWork, parse_ref, wire_of_readable
+from data.journal import pending_entries
+from data.models import JournalEntry, JournalStatus
+from data.schema import journal
+from data.writer import Writer
+
+__all__ = ["anything_pending", "recover"]
+
+_INTERRUPTED: Final = "the process ended before this was read back; what it derives is computed again"
+_VERSION_COLUMNS: Final = ("version", "updated_at")
+
+
+def anything_pending(conn: Connection) -> bool:
+    """Tell whether the journal holds writes that nobody verified."""
+    statement = select(journal.c.id).where(journal.c.status == JournalStatus.PENDING.value).limit(1)
+    return conn.execute(statement).first() is not None
+
+
+def recover(writer: Writer) -> int:
+    """Verify every pending entry and close it; return how many there were.
+
+    A write that reads back as expected is verified and its success events are sent now. One that does
+    not is undone if no later change touched its rows, else it is failed as it stands.
+    """
+    with writer.fresh() as connection:
+        entries = pending_entries(connection)
+    for entry in entries:
+        _finish(writer, entry)
+    return len(entries)
+
+
+def _finish(writer: Writer, entry: JournalEntry) -> None:
+    forms = (entry.expected or {}).get("rows")
+    if not isinstance(forms, dict):
+        with writer.transaction() as tx:
+            repair.close_failed(
+                tx,
+                entry.id,
+                status=JournalStatus.FAILED,
+                action=entry.action,
+                target=entry.target,
+                reason=_INTERRUPTED,
+                after=None,
+            )
+        return
+    with writer.transaction() as tx:
+        with writer.fresh() as connection:
+            work, after = _reconstruct(connection, entry, forms)
+        wrong = {row.ref: ("differs",) for row in work if not ledger.fits(row, forms[row.ref], after.get(row.ref))}
+        if not wrong:
+            closed = ledger.close_entry(
+                tx, entry.id, status=JournalStatus.VERIFIED, after=repair.after_form(work, after)
+            )
+            if closed:
+                for event in ledger.events_of(entry.expected):
+                    tx.emit(event)
+            return
+        if all(after.get(row.ref) == row.before for row in work):
+            repair.close_failed(
+                tx,
+                entry.id,
+                status=JournalStatus.ROLLED_BACK,
+                action=entry.action,
+                target=entry.target,
+                reason="it was undone before the process ended",
+                after=repair.after_form(work, after),
+            )
+            return
+        moved_on = [row.ref for row in work if row.ref in wrong and _moved_on(forms[row.ref], after.get(row.ref))]
+        if moved_on:
+            repair.close_failed(
+                tx,
+                entry.id,
+                status=JournalStatus.FAILED,
+                action=entry.action,
+                target=entry.target,
+                reason=f"changed again before it was read back ({', '.join(moved_on)}); left as it stands",
+                after=repair.after_form(work, after),
+            )
+            return
+    repair.fail(writer, entry.id, entry.action, entry.target, work, after, wrong)
+
+
+def _reconstruct(
+    conn: Connection, entry: JournalEntry, forms: dict[str, Any]
+) -> tuple[tuple[RowWork, ...], repair.Current]:
+    before = entry.before or {}
+    work = []
+    for ref in forms:
+        table, key = parse_ref(ref)
+        work.append(RowWork(table, ref, key, wire_of_readable(table, before.get(ref)), {}))
+    return tuple(work), repair.read_current(conn, work)
+
+
+def _moved_on(form: Any, actual: dict[str, Any] | None) -> bool:
+    """Tell whether the row carries a later version or time than was written: somebody changed it since."""
+    if actual is None:
+        return False
+    if isinstance(form, str):  # a digest says nothing about versions: rather leave the row alone
+        return True
+    return any(name in form and form[name] != actual[name] for name in _VERSION_COLUMNS)
