@@ -80,9 +80,7 @@ def status_document(settings: Settings, *, now: datetime, live: Live | None = No
         },
         "autonomous_research": _research(settings, seen, live),
         "articles": {
-            **{
-                name: seen["articles_by_state"].get(name, 0) for name in ("staged", "approved", "published", "rejected")
-            },
+            **{name: seen["articles_by_state"].get(name, 0) for name in ARTICLE_STATES},
             "by_reason": seen["attempts_by_reason"],
         },
         "vector": _vector(settings, seen),

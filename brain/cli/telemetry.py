@@ -35,7 +35,7 @@ async def status(context: Context) -> None:
 
 async def events(context: Context, *, follow: bool, name: str, limit: int) -> None:
     """Print the latest events, and go on as they come where asked to."""
-    from brain.runtime import open_store
+    from brain.homes import open_store
     from data.events import list_events
 
     async with open_store(context.settings, must_exist=True) as store:
@@ -58,11 +58,11 @@ async def events(context: Context, *, follow: bool, name: str, limit: int) -> No
 
 async def journal(context: Context, *, limit: int) -> None:
     """Print the latest verified writes."""
-    from brain.runtime import open_store
-    from data.journal import list_journal
+    from brain.homes import open_store
+    from data.journal import list_entries
 
     async with open_store(context.settings, must_exist=True) as store:
-        entries = await store.read(list_journal, limit)
+        entries = await store.read(list_entries, limit=limit)
     document = [asdict(entry) for entry in entries]
 
     def show(console: Console) -> None:
