@@ -106,9 +106,9 @@ _TICKET_PREFIXES: Final = word_set(
     """
 )
 _ERROR_WORD: Final = (
-    r"(?:[A-Za-zÄÖÜäöüß]{0,24}-?(?:fehler|error)(?:s|n|s?code|s?codes|s?nummer|s?meldung|s?kode|meldungen)?|err|errno|"
+    r"(?:(?:fehler|error)(?:s|n|s?codes?|s?nummer|s?meldung|s?kode|meldungen)?|(?<![\w-])(?:err|errno|"
     r"(?:stop|exit|return|rückgabe|beendigungs|abbruch|status|reason|result|ergebnis|problem|alarm|störungs|blink)"
-    r"[- ]?(?:code|codes|status|value|wert)|rückgabewert|returncode|exitcode|rc|sqlcode|msg|code)"
+    r"[- ]?(?:codes?|status|value|wert)|rc|sqlcode|msg|code))"
 )
 _BETWEEN: Final = (
     r"(?:[ \t]*(?:[-:=#(\[„\"'“]|codes?|nr\.?|no\.?|number|nummer|id|is|ist|was|war|lautet|with|mit|der|of|value)){0,4}"
@@ -125,14 +125,12 @@ _NOT_A_CODE_WORD: Final = re.compile(
     r"farb|colou?r|länder|vorwahl|quell|product|produkt)[- ]?$",
     _FLAGS,
 )
-_COUNTED: Final = re.compile(
-    rf"(?P<word>(?<![\w-]){_ERROR_WORD})(?P<between>{_BETWEEN})(?P<number>\d{{1,10}}){_UNIT}", _FLAGS
-)
+_COUNTED: Final = re.compile(rf"(?P<word>{_ERROR_WORD})(?P<between>{_BETWEEN})(?P<number>\d{{1,10}}){_UNIT}", _FLAGS)
 _MORE_NUMBERS: Final = re.compile(
     rf"[ \t]*(?:/|,|und|and|or|oder|bzw\.?|&|sowie)[ \t]*(?P<number>\d{{3,10}}){_UNIT}", _FLAGS
 )
 _CODED: Final = re.compile(
-    rf"(?<![\w-]){_ERROR_WORD}{_BETWEEN}"
+    rf"{_ERROR_WORD}{_BETWEEN}"
     r"(?P<code>[A-Z]{1,8}[-_]?\d[A-Z0-9]{0,8}(?:[-_.][A-Z0-9]{1,6}){0,2}|\d{1,5}[-.][A-Z]?\d[A-Z0-9]{1,5}(?:[-.]\d{1,4})?|"
     r"\d{2,3}[A-Z]\d{2})(?![\w-]|\.\w)",
     _FLAGS,
@@ -190,6 +188,17 @@ def _hex(match: re.Match[str]) -> str:
     return "0x" + (match["a"].lower().lstrip("0") or "0")
 
 
+def _word_start(text: str, start: int) -> int:
+    """Return where the compound begins that ends in an error's name: "Druckerfehler", "VPN-Fehler"."""
+    lowest = max(0, start - 24)
+    begin = start
+    while begin > lowest and (text[begin - 1].isalpha() or (text[begin - 1] == "-" and begin > lowest + 1)):
+        begin -= 1
+    if text[begin] == "-" or (begin and (text[begin - 1].isalnum() or text[begin - 1] in "_-")):
+        return start
+    return begin
+
+
 def _error_numbers(text: str) -> Iterator[Found]:
     """ "Fehler 809", "VPN-Fehlercode: 809", "errors 800/809 und 691", "exit code 1603"; each number is one."""
     for match in _COUNTED.finditer(text):
@@ -203,7 +212,7 @@ def _error_numbers(text: str) -> Iterator[Found]:
         cls, value = _canonical_number("-" * negative + match["number"])
         if value.removeprefix("error ") in _HTTP_STATUSES and re.search(r"(?:fehler|errors?)$", word):
             cls, value = IdentifierClass.HTTP_STATUS, f"http {match['number']}"
-        yield cls, value, match.start(), end, ""
+        yield cls, value, _word_start(text, match.start()), end, ""
         while more := _MORE_NUMBERS.match(text, end):
             cls, value = _canonical_number(more["number"])
             yield cls, value, more.start("number"), more.end("number"), ""
@@ -273,18 +282,19 @@ def _symbols(text: str) -> Iterator[Found]:
 
 def _versions(text: str) -> Iterator[Found]:
     """A product with its version, by the table of products; else by the form `name 1.2.3`, `name v1.2`, `v1.2.3`."""
-    for name, pattern in PRODUCTS:
-        for match in pattern.finditer(text):
+    lowered = text.lower()
+    for product in PRODUCTS:
+        for match in product.finditer(text, lowered):
             version = " ".join(fold(match["version"]).replace(",", " ").replace("version ", "").split())
             if match.groupdict().get("update"):
                 version += " " + "".join(fold(match["update"]).split())
-            yield IdentifierClass.VERSION, f"{name} {version}", match.start(), match.end(), name
+            yield IdentifierClass.VERSION, f"{product.name} {version}", match.start(), match.end(), product.name
     for match in GENERIC_VERSION.finditer(text):
-        product = fold(match["product"])
+        name = fold(match["product"])
         version = fold(match["version"])
-        if product in NOT_A_PRODUCT or re.fullmatch(r"\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d", version):
+        if name in NOT_A_PRODUCT or re.fullmatch(r"\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d", version):
             continue
-        yield IdentifierClass.VERSION, f"{product} {version}", match.start(), match.end(), product
+        yield IdentifierClass.VERSION, f"{name} {version}", match.start(), match.end(), name
     for pattern in (V_VERSION, WORD_VERSION):
         for match in pattern.finditer(text):
             yield IdentifierClass.VERSION, "v" + fold(match["version"]), match.start(), match.end(), ""
@@ -350,15 +360,13 @@ _FINDERS: Final[tuple[Finder, ...]] = (
 
 
 def _scan(text: str) -> tuple[Identifier, ...]:
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     found: list[Identifier] = []
     for finder in _FINDERS:
-        hits = [hit for hit in finder(text) if not any(hit[2] < end and start < hit[3] for start, end in taken)]
-        for cls, value, start, end, product in sorted(hits, key=lambda hit: (hit[2], -hit[3])):
-            if any(start < other_end and other < end for other, other_end in taken):
-                continue
-            taken.append((start, end))
-            found.append(Identifier(cls, value, start, end, text[start:end], product))
+        for cls, value, start, end, product in sorted(finder(text), key=lambda hit: (hit[2], -hit[3])):
+            if taken.find(1, start, end) < 0:
+                taken[start:end] = b"\x01" * (end - start)
+                found.append(Identifier(cls, value, start, end, text[start:end], product))
     return tuple(sorted(found, key=lambda item: item.start))
 
 

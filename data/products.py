@@ -7,12 +7,14 @@ product is recognised by a dotted version of three parts or a leading v.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from data.characters import word_set
 from data.language import STOP_WORDS
 
-__all__ = ["GENERIC_VERSION", "NOT_A_PRODUCT", "PRODUCTS", "V_VERSION", "WORD_VERSION"]
+__all__ = ["GENERIC_VERSION", "NOT_A_PRODUCT", "PRODUCTS", "V_VERSION", "WORD_VERSION", "Product"]
 
 _LINK: Final = r"(?:[- ](?:ab[- ])?(?:version|release|ver\.?|v\.)[ ]|[ ]|[-/_])v?"  # between a name and its version
 _AFTER: Final = (
@@ -25,11 +27,33 @@ _YEAR: Final = r"(?:19|20)\d\d"
 _UPDATE: Final = r"(?:[ ,-]{1,2}(?P<update>(?:CU|SP|RU|R|KB|Update|Service Pack|Kumulatives Update)[ ]?\d{1,2}))?"
 
 
-def _product(name: str, pattern: str, version: str) -> tuple[str, re.Pattern[str]]:
-    return name, re.compile(rf"(?<![\w.-])(?:{pattern}){_LINK}(?P<version>{version}){_UPDATE}{_AFTER}", re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product's canonical name and the pattern of name plus version (groups `version`, `update`)."""
+
+    name: str
+    pattern: re.Pattern[str]
+    hints: tuple[str, ...]
+    """Lower-case pieces of which a text must hold one: looking for them first spares most of the patterns."""
+
+    def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
+        return self.pattern.finditer(text) if any(hint in lowered for hint in self.hints) else iter(())
 
 
-def _rows(version: str, *names: str) -> list[tuple[str, re.Pattern[str]]]:
+_GROUP: Final = re.compile(r"\(\?:[^()]*\)(?:[?*]|\{\d,\d\})?")
+_LOOSE: Final = re.compile(r"\[[^]]*\]\??|\w\?|\\.")
+
+
+def _product(name: str, pattern: str, version: str, link: str = _LINK) -> Product:
+    plain = _LOOSE.sub(" ", pattern)
+    while _GROUP.search(plain):
+        plain = _GROUP.sub(" ", plain)
+    hints = tuple(max(part.split(), key=len) for part in plain.split("|"))
+    whole = rf"(?<![\w.-])(?:{pattern}){link}(?P<version>{version}){_UPDATE}{_AFTER}"
+    return Product(name, re.compile(whole, re.IGNORECASE), hints)
+
+
+def _rows(version: str, *names: str) -> list[Product]:
     """Return rows for names that are their own pattern, written `canonical` or `canonical=pattern`."""
     rows = []
     for entry in names:
@@ -40,13 +64,13 @@ def _rows(version: str, *names: str) -> list[tuple[str, re.Pattern[str]]]:
 
 _ANY: Final = rf"(?:{_DOTTED}|{_SMALL})"
 
-PRODUCTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+PRODUCTS: Final[tuple[Product, ...]] = (
     *_rows(rf"{_YEAR}(?:[ ]?R2)?", "windows server=(?:windows[ -]|win[ -])?server"),
     *_rows(
         r"(?:(?:10|11)(?:,?[ ](?:version[ ])?(?:[12]\dH[12]|1[5-9]\d\d|200[49]))?|8\.1|7|8|2000)",
         "windows=(?:microsoft[ -]|ms[ -])?windows",
     ),
-    ("windows", re.compile(r"(?<![\w.-])win[ -]?(?P<version>(?:10|11)(?:[ ]\d\dH[12])?)(?!\w|\.\d)", re.IGNORECASE)),
+    _product("windows", "win", r"(?:10|11)(?:[ ]\d\dH[12])?", link="[ -]?"),
     *_rows(
         _YEAR,
         "exchange=(?:microsoft[ -]|ms[ -])?exchange(?:[ -]server)?",
@@ -62,7 +86,7 @@ PRODUCTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
         "word=(?:microsoft|ms)[ -]word",
         "access=(?:microsoft|ms)[ -]access",
         "dynamics nav",
-        "acrobat=(?:adobe[ -])?(?:acrobat|reader)(?:[ -](?:reader|pro|dc))*",
+        "acrobat=(?:adobe[ -])?acrobat(?:[ -](?:reader|pro|dc)){0,2}|adobe[ -]reader",
     ),
     *_rows(rf"(?:{_YEAR}|365|XP)", "office=(?:microsoft[ -]|ms[ -])?office"),
     *_rows(
@@ -159,10 +183,10 @@ PRODUCTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
         "edge=microsoft[ -]edge",
     ),
     *_rows(r"[1-3](?=\b)", "smb=smbv?", "tls", "ssl", "ntlm=ntlmv?", "ike=ikev?", "snmp=snmpv?", "nfs=nfsv?"),
-    ("smb", re.compile(r"(?<![\w.-])smbv?(?P<version>[1-3](?:\.\d){0,2})(?!\w|\.\d)", re.IGNORECASE)),
-    ("ike", re.compile(r"(?<![\w.-])ikev(?P<version>[12])(?!\w)", re.IGNORECASE)),
+    _product("smb", "smb", r"[1-3](?:\.\d){0,2}", link="v?"),
+    _product("ike", "ike", r"[12]", link="v"),
 )
-"""Canonical name and the pattern of name plus version, most specific first; groups `version` and `update`."""
+"""Most specific first: what an earlier one claims is no longer there for a later one."""
 
 GENERIC_VERSION: Final = re.compile(
     r"(?<![\w.@/-])(?P<product>[A-Za-z][A-Za-z0-9+_]{1,30}(?:-[A-Za-z][A-Za-z0-9]{1,20})?)"
