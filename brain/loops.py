@@ -22,6 +22,8 @@ __all__ = ["Journalist", "Loop", "LoopStatus", "Supervisor"]
 
 FIRST_RETRY: Final = timedelta(seconds=5)
 LAST_RETRY: Final = timedelta(minutes=10)
+NOTE_EVERY_S: Final = 60.0
+"""A loop that only goes on as before is noted this often; what changes is noted at once."""
 
 log = structlog.get_logger()
 
@@ -64,6 +66,7 @@ class Supervisor:
         self._clock = clock
         self._stop = asyncio.Event()
         self._wake = {loop.name: asyncio.Event() for loop in loops}
+        self._noted: dict[str, tuple[tuple[str, str | None], float]] = {}
         self.status = {loop.name: LoopStatus(state="waiting" if loop.enabled else "off") for loop in loops}
 
     def stop(self) -> None:
@@ -144,8 +147,14 @@ class Supervisor:
         return to_iso(self._clock.now())
 
     async def _remember(self, name: str) -> None:
+        status, now = self.status[name], self._clock.monotonic()
+        news = ("well" if status.state in {"waiting", "running"} else status.state, status.last_error)
+        known = self._noted.get(name)
+        if known is not None and known[0] == news and now - known[1] < NOTE_EVERY_S:
+            return
+        self._noted[name] = (news, now)
         try:
-            await self._journal.remember(f"loop.{name}", asdict(self.status[name]))
+            await self._journal.remember(f"loop.{name}", asdict(status))
         except Exception as error:  # the disk may be full: the loop's own work decides, not its note
             log.warning("loop state was not written", loop=name, error=str(error))
 

@@ -16,6 +16,7 @@ class Notebook:
     def __init__(self, *, broken: bool = False) -> None:
         self.events: list[Event] = []
         self.notes: dict[str, Any] = {}
+        self.written = 0
         self.broken = broken
 
     async def log(self, *events: Event) -> None:
@@ -27,6 +28,7 @@ class Notebook:
         if self.broken:
             raise OSError("disk full")
         self.notes[name] = value
+        self.written += 1
 
 
 async def settle() -> None:
@@ -149,3 +151,18 @@ async def test_stop_cancels_a_pass_that_outlasts_the_grace() -> None:
     supervisor.stop()
     await running
     assert ended == ["given back"]
+
+
+async def test_a_quiet_loop_is_noted_once_a_minute() -> None:
+    clock, notes, calls = clock_at_noon(), Notebook(), list[float]()
+    supervisor = Supervisor([Loop("a", timedelta(seconds=5), counting(calls, clock))], journal=notes, clock=clock)
+    running = asyncio.create_task(supervisor.run(grace=timedelta(0)))
+    for _ in range(120):
+        await settle()
+        clock.advance(1)
+    await settle()
+    assert len(calls) == 25
+    assert notes.written == 3
+    supervisor.stop()
+    await running
+    assert notes.written == 4
