@@ -42,7 +42,8 @@ _SAME: Final = str.maketrans("∖⧵∕⁄∶ː。｡♯−", "\\\\//::..#-")
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Cs"})
 _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _MARKS: Final = r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f"
-_CLUSTER: Final = re.compile(rf"[\s\S][{_MARKS}]*")
+_STRANGE: Final = re.compile(rf"[^\n -~][{_MARKS}]*|[ -~][{_MARKS}]+")
+"""What is not plain ASCII: a character with its marks."""
 _ENCLOSING: Final = re.compile(r"[\u20d0-\u20ff\ufe00-\ufe0f]")
 _PERCENT: Final = re.compile(r"%u[0-9a-f]{4}|(?:%[0-9a-f]{2})+", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?", re.IGNORECASE)
@@ -171,9 +172,7 @@ def _plain(cluster: str) -> str:
 
 def _read(view: View) -> View:
     """Return `view` as it is read: nothing invisible, every character in its plain form."""
-    if view.text.isascii() and view.text.isprintable():
-        return view
-    return view.sub(_CLUSTER, lambda match: None if match[0].isascii() and match[0].isprintable() else _plain(match[0]))
+    return view.sub(_STRANGE, lambda match: _plain(match[0]))
 
 
 def visible(text: str) -> View:
@@ -222,7 +221,7 @@ def _bare(char: str) -> str:
 
 
 def _latin(view: View) -> View:
-    return view if view.text.isascii() else view.sub(_CLUSTER, lambda m: None if m[0].isascii() else _bare(m[0]))
+    return view.sub(_STRANGE, lambda match: _bare(match[0]))
 
 
 def _refanged(view: View) -> View:
