@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 __all__ = ["Status", "WriteOutcome", "settle"]
@@ -37,7 +37,7 @@ class WriteOutcome:
     choices: tuple[str, ...]
     result: Any
     journal_id: str | None
-    seal: object
+    seal: object = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.seal is not _SEAL:
