@@ -90,6 +90,8 @@ class SentenceTransformerEmbedder:
             self._source = str(_bundled_path())
             self._name = f"{BUNDLED_MODEL}@{importlib.metadata.version(BUNDLED_MODEL)}/{SCHEME}"
         elif Path(model).is_dir():
+            if not any((Path(model) / name).is_file() for name in ("modules.json", "config.json")):
+                raise ModelUnavailable(f"no sentence-transformers model in {model}: modules.json is missing")
             self._source = str(Path(model).resolve())
             self._name = f"{Path(model).resolve().name}@{_directory_digest(Path(model))}/{SCHEME}"
         else:
@@ -288,7 +290,8 @@ def _load(source: str, device: str) -> Any:
         from transformers.utils import logging as transformers_logging
     except ImportError as error:
         raise ModelUnavailable(f"sentence-transformers cannot be imported: {error}") from error
-    transformers_logging.disable_progress_bar()
+    quiet: Any = transformers_logging.disable_progress_bar
+    quiet()
     try:
         return SentenceTransformer(source, device=device, local_files_only=Path(source).is_dir())
     except Exception as error:  # the libraries below raise everything from OSError to RuntimeError

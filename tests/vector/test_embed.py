@@ -43,9 +43,8 @@ def test_hashing_dim_below_two_is_refused() -> None:
 
 
 def test_a_model_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ModelUnavailable, match="BRAIN_EMBED_MODEL"):
-        SentenceTransformerEmbedder(str(tmp_path)).encode(["text"])
+    with pytest.raises(ModelUnavailable, match=r"no sentence-transformers model.*modules\.json"):
+        SentenceTransformerEmbedder(str(tmp_path))
 
 
 def test_an_embedder_that_returns_nonsense_is_refused_by_index() -> None:
@@ -83,11 +82,11 @@ def test_node_vector_weighs_the_label_passage() -> None:
 
 
 def test_passages_that_cancel_out_fall_back_to_the_label() -> None:
-    first, second = "label " * 150, "word " * 150
+    first, second = "label " * 100, "word " * 200
     cut = passages(f"{first.strip()}\n\n{second}")
     assert len(cut) == 2
     embedder = Scripted({cut[0]: (1.0, 0.0), cut[1]: (-1.0, 0.0)})
-    vector = node_vectors([(first, second[: len(second)])], embedder)[0]
+    vector = node_vectors([(first, second)], embedder)[0]
     assert np.isfinite(vector).all()
     assert abs(np.linalg.norm(vector) - 1.0) < 1e-6
 
@@ -121,6 +120,13 @@ def test_no_model_library_is_imported_before_the_first_text() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_names_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(ModelUnavailable, match="BRAIN_EMBED_MODEL"):
+        SentenceTransformerEmbedder(str(tmp_path)).encode(["text"])
 
 
 @pytest.mark.slow

@@ -1,0 +1,155 @@
+"""The full neighbour pass as one product over the upper triangle with the selection fused in.
+
+Each pair of rows is multiplied once, in float32, and offered to both rows' lists while its tile is hot.
+The lists are a few places longer than asked for; the exact similarities (vector.similarity) then order
+them, and a row whose last place is too close to tell is computed anew. So the result does not depend on
+tiles, threads or library.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vector.selection import NO_KEY, Lists, Tick, decode, encode, nearest_of_rows
+from vector.similarity import GRID, product_error
+from vector.workers import default_threads, run_blocks
+
+__all__ = ["half_product_lists", "kernels_available"]
+
+_ROWS: Final = 1024
+_COLUMNS: Final = 2048
+"""Tile of 1024 × 2048: measured best in shared/perf terms (8 MiB, one product call of 1.6 GFLOP at d = 384)."""
+_EMPTY: Final = np.float32(-2.0)
+_REFINE_ROWS: Final = 4096
+
+FloatArray = NDArray[np.float32]
+
+
+def kernels_available() -> bool:
+    """Return whether the compiled selection can be used; without numba the numpy path serves."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def half_product_lists(
+    vectors: FloatArray,
+    length: int,
+    *,
+    min_similarity: float = -np.inf,
+    block_bytes: int,
+    threads: int | None = None,
+    tick: Tick | None = None,
+) -> Lists:
+    """Return the same lists as `nearest_of_rows` over all rows, for checked `vectors`."""
+    count = len(vectors)
+    wide = length + max(4, length // 3)
+    error = product_error(vectors.shape[1])
+    # Two errors below the threshold: whoever is left out is certainly below it.
+    start = np.float32(max(min_similarity - 2 * error, float(_EMPTY)))
+    values = np.full((count, wide), start, np.float32)
+    ids = np.full((count, wide), -1, np.int32)
+    _select(vectors, values, ids, block_bytes, threads, tick)
+    exact = np.empty_like(values)
+    _refine(vectors, ids, exact, threads)
+    return _settle(vectors, values, ids, exact, length, min_similarity, error, block_bytes, threads)
+
+
+def _select(
+    vectors: FloatArray,
+    values: FloatArray,
+    ids: NDArray[np.int32],
+    block_bytes: int,
+    threads: int | None,
+    tick: Tick | None,
+) -> None:
+    """Fill the lists with the best float32 products of each row."""
+    from vector.kernels import select_tile
+
+    count = len(vectors)
+    last = values[:, -1].copy()
+    rows = _ROWS
+    while rows > 64 and rows * 2 * rows * 4 * (threads or default_threads()) > block_bytes:
+        rows //= 2
+    columns = rows * (_COLUMNS // _ROWS)
+    guards = [threading.Lock() for _ in range(0, count, rows)]
+    local = threading.local()
+
+    def work(row0: int) -> None:
+        buffer = getattr(local, "tile", None)
+        if buffer is None:
+            buffer = local.tile = np.empty(rows * columns, np.float32)
+        left = vectors[row0 : row0 + rows]
+        for col0 in range(row0, count, columns):
+            right = vectors[col0 : col0 + columns]
+            tile = buffer[: len(left) * len(right)].reshape(len(left), len(right))
+            np.matmul(left, right.T, out=tile)
+            touched = {row0 // rows, *range(col0 // rows, (col0 + len(right) - 1) // rows + 1)}
+            with ExitStack() as held:
+                for number in sorted(touched):
+                    held.enter_context(guards[number])
+                select_tile(tile, row0, col0, values, ids, last)
+            if tick is not None:
+                tick(tile.size)
+
+    # Stripes from the top: the longest first, so that the threads end together.
+    run_blocks(work, range(0, count, rows), threads)
+
+
+def _refine(vectors: FloatArray, ids: NDArray[np.int32], exact: FloatArray, threads: int | None) -> None:
+    from vector.kernels import exact_pairs
+
+    def work(start: int) -> None:
+        stop = start + _REFINE_ROWS
+        exact_pairs(vectors, start, ids[start:stop], GRID, exact[start:stop])
+
+    run_blocks(work, range(0, len(ids), _REFINE_ROWS), threads)
+
+
+def _settle(
+    vectors: FloatArray,
+    values: FloatArray,
+    ids: NDArray[np.int32],
+    exact: FloatArray,
+    length: int,
+    min_similarity: float,
+    error: float,
+    block_bytes: int,
+    threads: int | None,
+) -> Lists:
+    """Order the candidates by their exact similarity and recompute the rows that are not certain."""
+    count, wide = ids.shape
+    out_ids = np.empty((count, length), np.int32)
+    out_similarities = np.empty((count, length), np.float32)
+    floor = np.empty(count, np.float32)
+    unsure: list[NDArray[np.int64]] = []
+    for start in range(0, count, _REFINE_ROWS):
+        part = slice(start, start + _REFINE_ROWS)
+        absent = (ids[part] < 0) | (exact[part] < np.float32(min_similarity))
+        keys = encode(np.where(absent, np.float32(0.0), exact[part]), ids[part])
+        keys[absent] = NO_KEY
+        keys.sort(axis=1)
+        found, similarities = decode(keys)
+        out_ids[part], out_similarities[part] = found[:, :length], similarities[:, :length]
+        # A full list may have left out rows up to its last float32 value; a list with room left out none.
+        full = ids[part][:, wide - 1] >= 0
+        outside = np.where(full, values[part][:, wide - 1] + np.float32(error), np.float32(-np.inf))
+        outside = np.where(outside < np.float32(min_similarity), np.float32(-np.inf), outside)
+        beyond = np.where(np.isnan(similarities[:, length]), np.float32(-np.inf), similarities[:, length])
+        floor[part] = np.maximum(outside, beyond)
+        kept = np.where(np.isnan(similarities[:, length - 1]), np.float32(-np.inf), similarities[:, length - 1])
+        unsure.append(start + np.flatnonzero((kept <= outside) & np.isfinite(outside)))
+    again = np.concatenate(unsure) if unsure else np.zeros(0, np.int64)
+    if len(again):
+        lists = nearest_of_rows(
+            vectors, again, length, min_similarity=min_similarity, block_bytes=block_bytes, threads=threads
+        )
+        out_ids[again], out_similarities[again], floor[again] = lists.ids, lists.similarities, lists.floor
+    return Lists(out_ids, out_similarities, floor)
