@@ -271,13 +271,12 @@ def _tasks(conn: Connection, condition: Any) -> list[Task]:
 
 def count_tasks(conn: Connection, now: datetime) -> TaskCounts:
     """Return the counts of the budget at `now`; the day is the UTC day of `now`, whatever was written after it."""
-    by_state: dict[str, int] = dict(
-        conn.execute(
-            select(research_task.c.state, func.count())
-            .where(research_task.c.state.in_([state.value for state in ACTIVE]))
-            .group_by(research_task.c.state)
-        ).tuples()
+    rows = conn.execute(
+        select(research_task.c.state, func.count())
+        .where(research_task.c.state.in_([state.value for state in ACTIVE]))
+        .group_by(research_task.c.state)
     )
+    by_state: dict[str, int] = {state: count for state, count in rows}  # noqa: C416 - a result is no mapping
     day = utc_day_start(now)
     completed = conn.execute(
         select(func.count()).where(

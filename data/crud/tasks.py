@@ -249,9 +249,11 @@ class RetryTask:
         task = get_task(tx.conn, self.task_id)
         if task is None:
             return Refusal("not_found", f"there is no task {self.task_id}")
-        refusal = stale_version(task.version, self.version) or _transition(task, TaskState.QUEUED)
+        refusal = stale_version(task.version, self.version)
         if refusal is not None:
             return refusal
+        if task.state is not TaskState.FAILED:
+            return Refusal("transition", f"task {task.id} is {task.state}; only a failed task can be tried again")
         self.decision = self.decide(task, load_snapshot(tx.conn, tx.now, self.history))
         if isinstance(self.decision, Reject):
             return Refusal(self.decision.reason, self.decision.message)
