@@ -1,0 +1,282 @@
+"""What a word of a label is worth as an anchor (spec 04, topic guard).
+
+A label's words do not weigh the same. "Fehler beim Start des Servers" names no subject at all; "Drucker"
+names a field; "Postfix" or "AssumeUDPEncapsulation" names a thing. So every word of a label gets one of
+three weights (`word_weight`), and only words that name something can show that a text speaks of the label:
+
+    GENERIC   0.15  something is wrong, must be done, or is a computer: true of every page of the field
+    ORDINARY  0.6   a field of the trade (printer, mailbox, certificate): narrows, but does not name
+    NAME      1.0   any other word: products, protocols, components, rare words
+
+The lists hold folded words of both languages and are compared by stem. `equivalents` knows the ordinary
+words of the trade in the other language, because a German ticket is often answered by an English page.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from data.text import stem
+
+__all__ = ["GENERIC_WEIGHT", "NAME_WEIGHT", "ORDINARY_WEIGHT", "equivalents", "keys", "word_weight"]
+
+GENERIC_WEIGHT: Final = 0.15
+ORDINARY_WEIGHT: Final = 0.6
+NAME_WEIGHT: Final = 1.0
+
+GENERIC: Final = """
+    error errors problem problems issue issues failure failures fault trouble troubleshooting bug warning message
+    messages fails failed fail failing broken crash crashes missing wrong invalid incorrect unable cannot working
+    works worked work slow stuck hangs hang unexpected unknown occurs occurred happening cause causes caused fix fixed
+    fixing solve solved solution solutions resolve resolved resolution workaround help support question questions
+    answer guide guides howto tutorial manual documentation docs article articles knowledge base faq tips best
+    practice practices overview introduction basics example examples reference information info details description
+    summary general common new old latest current different various several many first second time times day days way
+    ways case cases thing things server servers client clients computer computers machine machines system systems
+    device devices pc pcs workstation software hardware application applications app apps program programs tool tools
+    service services feature function user users customer customers people administrator administrators admin admins
+    team company department install installing installed installation setup set up configure configured configuring
+    configuration config setting settings option options change changed changes changing enable enabled enabling
+    disable disabled disabling start started starting starts stop stopped stopping restart restarted reboot run
+    running runs open opening opens close closed use used uses using create created creating add added adding remove
+    removed removing delete deleted check checking checked test testing verify update updates updated updating upgrade
+    upgrades upgraded upgrading version versions release releases build edition number value values name names code
+    codes type types list lists page pages site website web online windows linux microsoft access connect connecting
+    connected data fehler fehlermeldung fehlermeldungen fehlercode probleme stoerung stoerungen ausfall hinweis
+    warnung meldung meldungen fehlgeschlagen schlaegt fehl scheitert geht gehen funktioniert funktionieren laeuft
+    laufen haengt haengen kaputt defekt falsch ungueltig unbekannt fehlt fehlen fehlend langsam ploetzlich sporadisch
+    tritt auftreten ursache ursachen grund loesung loesungen loesen geloest beheben behoben behebung abhilfe hilfe
+    frage fragen antwort anleitung anleitungen handbuch dokumentation artikel wissen uebersicht einfuehrung grundlagen
+    beispiel beispiele informationen beschreibung zusammenfassung allgemein neu neue neuen neuer neues alt alte alten
+    aktuell aktuelle verschiedene mehrere erste zweite mal tag tage weise fall faelle ding dinge richtig rechner
+    geraet geraete arbeitsplatz maschine anwendung anwendungen programm programme werkzeug dienst dienste funktion
+    nutzer benutzer anwender kunde kunden mitarbeiter mitarbeiterin kollege kollegin kollegen firma abteilung buero
+    etage standort meldet melden bittet bitte dringend installieren installiert einrichten einrichtung eingerichtet
+    konfigurieren konfiguriert konfiguration einstellung einstellungen optionen aendern geaendert aenderung
+    aenderungen aktivieren aktiviert deaktivieren deaktiviert starten startet gestartet neustart neustarten beenden
+    beendet oeffnen oeffnet schliessen nutzen benutzen verwenden verwendet erstellen erstellt anlegen hinzufuegen
+    entfernen entfernt loeschen geloescht pruefen geprueft pruefung testen aktualisieren aktualisiert aktualisierung
+    umstellung umstellen versionen ausgabe nummer wert werte namen art arten liste listen seite seiten zugriff
+    verbinden verbunden daten moeglich unmoeglich gross klein hinter ueber unter zwischen ohne
+"""
+
+ORDINARY: Final = """
+    network networks networking printer printers printing print queue queues mail mails email emails mailbox mailboxes
+    message calendar contact contacts attachment attachments folder folders file files directory directories drive
+    drives share shares disk disks storage memory cpu processor password passwords account accounts login logon signin
+    authentication authorization permission permissions certificate certificates key keys encryption security firewall
+    proxy gateway router switch port ports connection connections tunnel session sessions timeout domain domains
+    address addresses host hosts hostname route routing interface interfaces protocol protocols packet packets traffic
+    bandwidth database databases table tables index query queries transaction backup backups restore recovery snapshot
+    replication cluster node nodes log logs logging event events monitoring alert alerts policy policies group groups
+    role roles driver drivers registry package packages repository repositories module modules library libraries
+    kernel boot partition screen display monitor keyboard mouse browser browsers cache cookie cookies script scripts
+    job jobs task tasks schedule scheduler process processes thread threads token tokens header headers request
+    requests response responses redirect relay delivery sender recipient spam filter filters rule rules template
+    templates profile profiles license licence activation patch patches image images video audio camera headset phone
+    scanner dock docking battery wireless cable laptop notebook desktop mobile remote local virtual cloud container
+    containers mount volume volumes attack attacks attacker malware phishing ransomware vulnerability exploit
+    credential credentials clock synchronization sync synchronisation search zone zones record records resolver lookup
+    master slave primary secondary netzwerk netzwerke netz drucker drucken druck druckauftrag warteschlange
+    warteschlangen postfach postfaecher kalender kontakt kontakte anhang anhaenge ordner datei dateien verzeichnis
+    laufwerk laufwerke freigabe freigaben festplatte speicher arbeitsspeicher prozessor kennwort passwort kennwoerter
+    passwoerter konto konten anmeldung anmelden abmeldung authentifizierung berechtigung berechtigungen rechte
+    zertifikat zertifikate schluessel verschluesselung sicherheit verbindung verbindungen sitzung sitzungen
+    zeitueberschreitung domaene domaenen adresse adressen schnittstelle protokoll protokolle paket pakete datenbank
+    datenbanken tabelle abfrage sicherung sicherungen wiederherstellung replikation protokollierung ereignis
+    ereignisse ueberwachung alarm richtlinie richtlinien gruppe gruppen rolle rollen treiber registrierung
+    registrierungsdatenbank paketquelle bibliothek start bildschirm anzeige tastatur maus zwischenspeicher aufgabe
+    aufgaben zeitplan prozess prozesse anfrage anfragen antwort weiterleitung zustellung absender empfaenger regel
+    regeln vorlage vorlagen profil lizenz lizenzen aktivierung bild kamera telefon akku kabel funknetz entfernt
+    virtuell angriff angriffe angreifer schadsoftware schwachstelle zugangsdaten uhr uhrzeit zeit zeitabweichung
+    synchronisierung abgleich suche zonen eintrag eintraege
+"""
+
+# One line a group of words that name the same thing; each word is looked up by its stem.
+GLOSSARY: Final = """
+    drucker printer
+    drucken printing print
+    druckauftrag print-job printjob
+    druckwarteschlange spooler print-queue
+    warteschlange queue
+    postfach mailbox
+    kalender calendar
+    anhang attachment
+    ordner folder directory verzeichnis
+    datei file
+    laufwerk drive
+    netzlaufwerk mapped-drive network-drive
+    freigabe share
+    festplatte disk drive
+    arbeitsspeicher memory ram
+    speicher storage memory
+    speicherplatz disk-space
+    kennwort passwort password
+    konto account
+    benutzerkonto account
+    anmeldung anmelden login logon sign-in authentication
+    authentifizierung authentication
+    berechtigung berechtigungen permission permissions rechte rights
+    zertifikat certificate
+    schluessel key
+    verschluesselung encryption
+    sicherheit security
+    verbindung connection
+    verbindungsabbruch disconnect drop
+    abbruch abbrueche disconnect abort drop
+    sitzung session
+    zeitueberschreitung timeout
+    domaene domain
+    adresse address
+    schnittstelle interface
+    netzwerk network netz
+    datenbank database
+    tabelle table
+    abfrage query
+    sicherung backup datensicherung
+    wiederherstellung restore recovery wiederherstellen
+    replikation replication
+    protokoll protocol log
+    protokollierung logging
+    ereignis event
+    ueberwachung monitoring
+    richtlinie policy
+    gruppenrichtlinie group-policy gpo
+    gruppe group
+    rolle role
+    treiber driver
+    registrierung registry registrierungsdatenbank
+    registrierungsschluessel registry-key
+    paket package
+    paketquelle repository
+    bildschirm screen display monitor
+    tastatur keyboard
+    zwischenspeicher cache
+    aufgabe task
+    aufgabenplanung scheduler
+    anfrage request
+    weiterleitung forwarding redirect
+    zustellung delivery zustellen
+    absender sender
+    empfaenger recipient
+    vorlage template
+    lizenz license licence
+    kamera camera
+    akku battery
+    kabel cable
+    funknetz wlan wifi wireless
+    angriff attack
+    angreifer attacker
+    schadsoftware malware
+    schwachstelle vulnerability sicherheitsluecke
+    zugangsdaten credential credentials anmeldedaten
+    uhrzeit uhr clock time
+    zeitabweichung clock-skew skew
+    zeitsynchronisation time-synchronization ntp
+    synchronisierung synchronisation synchronization sync
+    suche search
+    eintrag record entry
+    zone zone
+    namensaufloesung name-resolution resolver
+    rueckwaertsaufloesung reverse-lookup
+    ausfallsicherung failover
+    lastverteilung load-balancing
+    aktualisierung update upgrade
+    veraltet outdated deprecated
+    abgelaufen expired expiry
+    gesperrt locked blocked
+    sperre lock lockout
+    verweigert denied refused
+    leer empty blank
+    voll full
+    dockingstation dock docking
+    fernzugriff remote-access
+    fernwartung remote-support
+    besprechung meeting
+    besprechungsraum meeting-room
+    spam junk
+    virenscanner antivirus
+    datentraeger disk volume
+    einhaengen mount
+    quarantaene quarantine
+    rechenzentrum datacenter
+    blauer bluescreen
+    haertung hardening
+    ablauf expiry expiration
+    verlaengern renew renewal
+    erneuern renew renewal
+    umleitung redirect
+    durchsatz throughput
+    leistung performance
+    auslastung load utilization
+    absturz crash
+    sichern backup
+    sperren lock block
+    signatur signature
+    skript script
+    dienstkonto service-account
+    passwortzuruecksetzung password-reset
+"""
+
+
+_UMLAUTS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"))
+_MIN_HEAD: Final = 6
+"""A German compound is known by its head from six letters on: "Druckerwarteschlange" is a queue."""
+
+
+def keys(word: str) -> frozenset[str]:
+    """Return the forms under which a folded `word` is compared: its stem in German and in English.
+
+    Folded umlauts lose their e, so that "vorgaenge" and "vorgang" meet: the stemmer leaves German plurals apart.
+    """
+    return frozenset(_flat(form) for form in (word, stem(word, "de"), stem(word, "en")))
+
+
+def _flat(form: str) -> str:
+    for written, plain in _UMLAUTS:
+        form = form.replace(written, plain)
+    return form
+
+
+@cache
+def _known(words: str) -> frozenset[str]:
+    return frozenset(_flat(stem(word, language)) for word in words.split() for language in ("de", "en"))
+
+
+@cache
+def _groups() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return word key → the other words of its groups, each a tuple of its parts ("print-queue" has two)."""
+    found: dict[str, dict[tuple[str, ...], None]] = {}
+    for line in GLOSSARY.strip().splitlines():
+        group = line.split()
+        for word in group:
+            others = [tuple(other.split("-")) for other in group if other != word]
+            for key in keys(word):
+                found.setdefault(key, {}).update(dict.fromkeys(others))
+    return {key: tuple(others) for key, others in found.items()}
+
+
+@cache
+def word_weight(word: str) -> float:
+    """Return the anchor weight of a folded word, in (0, 1]."""
+    forms = keys(word)
+    if not forms.isdisjoint(_known(GENERIC)):
+        return GENERIC_WEIGHT
+    if not forms.isdisjoint(_known(ORDINARY)):
+        return ORDINARY_WEIGHT
+    return NAME_WEIGHT
+
+
+@cache
+def equivalents(word: str) -> tuple[tuple[str, ...], ...]:
+    """Return what says the same as a folded word, each a tuple of words that stand together; () where unknown."""
+    groups = _groups()
+    for key in sorted(keys(word), key=len, reverse=True):
+        if key in groups:
+            return groups[key]
+    for start in range(1, len(word) - _MIN_HEAD + 1):
+        for key in keys(word[start:]):
+            if len(key) >= _MIN_HEAD and key in groups:
+                return groups[key]
+    return ()
