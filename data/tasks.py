@@ -39,6 +39,7 @@ __all__ = [
     "count_tasks",
     "get_task",
     "is_pending",
+    "known_articles",
     "leased_tasks",
     "list_tasks",
     "load_snapshot",
@@ -325,7 +326,7 @@ def load_snapshot(conn: Connection, now: datetime, history: timedelta) -> QueueS
         research_task.c.finished_at >= now - history,
     )
     cancelled = and_(research_task.c.state == TaskState.CANCELLED.value, research_task.c.merged_into.is_(None))
-    known = _articles(conn)
+    known = known_articles(conn)
     return QueueSnapshot(
         now=now,
         counts=count_tasks(conn, now),
@@ -337,7 +338,8 @@ def load_snapshot(conn: Connection, now: datetime, history: timedelta) -> QueueS
     )
 
 
-def _articles(conn: Connection) -> list[KnownArticle]:
+def known_articles(conn: Connection) -> list[KnownArticle]:
+    """Return the staged, approved, published and rejected articles with what they were researched for."""
     oldest = (
         select(evidence.c.owner, func.min(evidence.c.fetched_at).label("fetched_at"))
         .where(evidence.c.accepted)

@@ -1,0 +1,378 @@
+"""Gaps in what is known, seen in the graph alone (spec 05). Pure and deterministic; run it off the event loop.
+
+Each finder below looks for one kind of gap and says where it saw it (seeds), how much it matters (score in
+[0, 1]) and why, in a sentence. The same snapshot gives the same list, best first, without two that are the
+same gap.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from statistics import fmean
+from typing import Final
+
+from data.graph import GraphSnapshot
+from data.models import ArticleType, NodeKind
+from data.text import Identifier, IdentifierClass, detect_language
+from research.communities import find_communities
+from research.duplicates import DuplicateIndex, DuplicatePolicy, TaskShape
+from research.private import DEFAULT_POLICY, GuardPolicy
+from research.wording import Rarity, Reading, majority_language, names_a_subject, public_label, shared_topic
+
+__all__ = ["KINDS", "Opportunity", "OpportunityPolicy", "find"]
+
+KINDS: Final = ("asked", "stale", "missing_reference", "uncovered_cluster", "orphan", "weak_bridge")
+
+_REFERENCES: Final = frozenset({NodeKind.ARTICLE, NodeKind.DOCUMENT, NodeKind.SECTION, NodeKind.TECHNIQUE})
+"""What answers for a whole cluster."""
+_EXPLAINERS: Final = _REFERENCES | {NodeKind.PRODUCT}
+_NAMED_BY_LABEL: Final = frozenset({NodeKind.TECHNIQUE, NodeKind.PRODUCT})
+"""Kinds that explain what their label names however short they are: that is what they are there for."""
+_SUBJECTS: Final = {
+    NodeKind.TICKET: 1.0,
+    NodeKind.TECHNIQUE: 0.9,
+    NodeKind.PRODUCT: 0.8,
+    NodeKind.NOTE: 0.7,
+    NodeKind.SECTION: 0.6,
+}
+"""Kinds whose missing relations are a gap, and how much: a problem without an answer comes first, then a
+technique or product nobody connects to anything; a document is more than one subject, an article is an answer."""
+_CLASSES: Final = {
+    IdentifierClass.CVE: 1.0,
+    IdentifierClass.KB: 1.0,
+    IdentifierClass.VENDOR_CODE: 1.0,
+    IdentifierClass.TECHNIQUE: 0.95,
+    IdentifierClass.ERROR_CODE: 0.95,
+    IdentifierClass.SYSTEM_CODE: 0.9,
+    IdentifierClass.RFC: 0.8,
+    IdentifierClass.HTTP_STATUS: 0.7,
+    IdentifierClass.VERSION: 0.4,
+}
+"""How much of a subject a class of identifiers is: a status or a version is shared by unrelated problems."""
+
+_FAMILIAR: Final = 3
+"""Nodes that hold a word from which the house has to do with its subject: an orphan of familiar words matters more
+than the one ticket about a forklift."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpportunityPolicy:
+    """Thresholds of the six kinds, with the values they were given on the shipped sample and on Debian manuals."""
+
+    orphan_min_chars: int = 40
+    """A node with less body is a heading, not content."""
+    orphan_max_edges: int = 2
+    """Vector edges a node may have and still count as an orphan: with three it sits in a neighbourhood."""
+    orphan_max_weight: float = 0.62
+    """Similarity that no edge of an orphan reaches: from here on, two texts speak of one subject."""
+    cluster_min_weight: float = 0.50
+    """Vector edges below it do not bind a community together."""
+    cluster_min_tickets: int = 3
+    reference_min_chars: int = 150
+    """A reference with less body is a stub ("steps not written yet") and answers nothing."""
+    mention_min_nodes: int = 2
+    bridge_min_members: int = 4
+    bridge_min_cohesion: float = 0.55
+    """Mean weight inside a community from which it is a strong one."""
+    bridge_max_weight: float = 0.60
+    evidence_max_age: timedelta = timedelta(days=365)
+    max_seeds: int = 12
+    max_each: int = 40
+    """Opportunities of one kind a list shows: the rest would come up once these are closed."""
+    resolution: float = 1.2
+    privacy: GuardPolicy = DEFAULT_POLICY
+    duplicates: DuplicatePolicy = field(default_factory=DuplicatePolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class Opportunity:
+    """One gap. `topic` is made of public labels only; `seeds` are node ids and never leave the house."""
+
+    kind: str
+    topic: str
+    score: float
+    seeds: tuple[str, ...]
+    why: str
+    language: str
+    questions: tuple[str, ...] = ()
+    """What was asked literally, for the kinds `asked` and `stale`."""
+    article_type: ArticleType | None = None
+
+
+def find(graph: GraphSnapshot, policy: OpportunityPolicy = OpportunityPolicy()) -> list[Opportunity]:
+    """Return the gaps of the graph, best first. Blocking and computing: call it in a thread."""
+    view = _View(graph, policy)
+    found: list[Opportunity] = []
+    for finder in (_asked, _stale, _missing_references, _uncovered_clusters, _orphans, _weak_bridges):
+        named = [gap for gap in finder(view) if names_a_subject(gap.topic)]
+        found += sorted(named, key=_rank)[: policy.max_each]
+    return _distinct(sorted(found, key=_rank), policy)
+
+
+def _distinct(gaps: Sequence[Opportunity], policy: OpportunityPolicy) -> list[Opportunity]:
+    """Return the gaps without those that a better one has already named, or whose only node is part of one."""
+    index = DuplicateIndex(policy.duplicates)
+    kept: list[Opportunity] = []
+    seen: set[str] = set()
+    for gap in gaps:
+        shape = TaskShape(gap.topic, frozenset(gap.seeds), gap.questions)
+        if index.duplicates(shape) or (gap.kind == "orphan" and seen.issuperset(gap.seeds)):
+            continue
+        index.add(str(len(kept)), shape)
+        kept.append(gap)
+        seen.update(gap.seeds)
+    return kept
+
+
+def _rank(gap: Opportunity) -> tuple[float, int, str, tuple[str, ...]]:
+    return -gap.score, KINDS.index(gap.kind), gap.topic, gap.seeds
+
+
+class _View:
+    """A snapshot taken apart once: readings of the nodes, neighbours, communities."""
+
+    def __init__(self, graph: GraphSnapshot, policy: OpportunityPolicy) -> None:
+        self.graph = graph
+        self.policy = policy
+        self.readings = [Reading(node, public_label(node.label, policy.privacy)) for node in graph.nodes]
+        self.rarity = Rarity(self.readings)
+        self.edges: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for a, b, weight in graph.vectors:
+            self.edges[a].append((b, weight))
+            self.edges[b].append((a, weight))
+        self.related = frozenset(place for pair in graph.relations for place in pair)
+        strong = [edge for edge in graph.vectors if edge[2] >= policy.cluster_min_weight]
+        bound = [*strong, *((a, b, 1.0) for a, b in graph.relations)]
+        self.communities = [
+            members
+            for members in find_communities(len(graph.nodes), bound, resolution=policy.resolution)
+            if len(members) > 1
+        ]
+
+    def central_first(self, places: Iterable[int]) -> list[int]:
+        """Return nodes by the weight they have among each other, heaviest first, then by place."""
+        among = set(places)
+        weight = {place: sum(w for other, w in self.edges[place] if other in among) for place in among}
+        return sorted(among, key=lambda place: (-weight[place], place))
+
+    def seeds(self, readings: Sequence[Reading]) -> tuple[str, ...]:
+        """Return the ids of the first few nodes, sorted."""
+        return tuple(sorted(reading.node.id for reading in readings[: self.policy.max_seeds]))
+
+    def answers(self, place: int) -> bool:
+        """Return whether the node is a reference with something in it."""
+        node = self.graph.nodes[place]
+        return node.kind in _REFERENCES and len(node.body) >= self.policy.reference_min_chars
+
+
+# --------------------------------------------------------------------------------- asked for, and stale
+
+
+def _asked(view: _View) -> Iterator[Opportunity]:
+    """Topics an agent task or a person asked for while the day's budget was used up."""
+    for request in view.graph.asked:
+        topic = public_label(request.topic, view.policy.privacy)
+        yield Opportunity(
+            kind="asked",
+            topic=topic,
+            score=round(0.75 + 0.25 * request.priority / 100, 4),
+            seeds=tuple(sorted(request.seeds)),
+            why="It was asked for when the day's budget was used up.",
+            language=request.language if request.language != "und" else detect_language(topic),
+            questions=request.questions,
+            article_type=request.article_type,
+        )
+
+
+def _stale(view: _View) -> Iterator[Opportunity]:
+    """Approved articles whose evidence is out of date, or whose node something contradicts."""
+    for article in view.graph.articles:
+        contradicted = article.id in view.graph.contradicted
+        age = None if article.evidence_at is None else view.graph.now - article.evidence_at
+        if not contradicted and (age is None or age <= view.policy.evidence_max_age):
+            continue
+        if contradicted:
+            score, why = 0.9, "An approved article is contradicted by newer knowledge."
+        else:
+            days = age.days if age is not None else 0
+            score, why = 0.8, f"The evidence of an approved article is {days} days old."
+        topic = public_label(article.topic, view.policy.privacy)
+        yield Opportunity("stale", topic, score, article.seeds, why, detect_language(topic), article.questions)
+
+
+# ------------------------------------------------------------------------------------ missing reference
+
+
+def _missing_references(view: _View) -> Iterator[Opportunity]:
+    """Identifiers and products that several nodes mention and no node explains."""
+    mentions: dict[str, list[int]] = defaultdict(list)
+    named: dict[str, Identifier] = {}
+    explained: set[str] = set()
+    for place, reading in enumerate(view.readings):
+        in_label = {item.value for item in reading.label_identifiers}
+        for value, identifier in reading.identifiers.items():
+            mentions[value].append(place)
+            if value in in_label or value not in named:
+                named[value] = identifier
+            if _explains(view, place, in_label=value in in_label):
+                explained.add(value)
+                explained.add(identifier.product)
+    for value, places in sorted(mentions.items()):
+        identifier = named[value]
+        if len(places) < view.policy.mention_min_nodes or value in explained or identifier.product in explained - {""}:
+            continue
+        if value.startswith("ta0"):  # a tactic is a shelf of techniques, not a subject
+            continue
+        gap = _missing_reference(view, identifier, places)
+        if gap is not None:
+            yield gap
+
+
+def _explains(view: _View, place: int, *, in_label: bool) -> bool:
+    """Return whether a node that mentions an identifier also says what it is."""
+    node = view.graph.nodes[place]
+    if in_label and node.kind in _NAMED_BY_LABEL:
+        return True
+    # a technique or product mentions its parents and neighbours in passing; it explains itself alone
+    return node.kind in _EXPLAINERS - _NAMED_BY_LABEL and len(node.body) >= view.policy.reference_min_chars
+
+
+def _missing_reference(view: _View, identifier: Identifier, places: Sequence[int]) -> Opportunity | None:
+    readings = [view.readings[place] for place in view.central_first(places)]
+    topic = shared_topic(readings, view.rarity, identifier)
+    if not identifier.pins:
+        # one code, several products: those nodes stay that share more with the topic than the code
+        readings = _same_subject(topic.text, readings)
+    asking = sum(reading.node.kind not in _EXPLAINERS for reading in readings)
+    passing = all(reading.node.kind in _NAMED_BY_LABEL for reading in readings)
+    if len(readings) < view.policy.mention_min_nodes or passing:
+        return None
+    score = _CLASSES[identifier.cls] * min(1.0, 0.45 + 0.12 * asking + 0.04 * (len(readings) - asking))
+    why = f"{len(readings)} nodes mention {identifier.text} and no article, section, technique or product explains it."
+    language = majority_language(readings, topic.text)
+    return Opportunity("missing_reference", topic.text, round(score, 4), view.seeds(readings), why, language)
+
+
+def _same_subject(topic: str, readings: Sequence[Reading]) -> list[Reading]:
+    """Return the nodes that share more with the topic than its code: a telling word, else any word."""
+    if not readings:
+        return []
+    said = Reading(readings[0].node, topic).label_stems
+    telling = {key for key, word in said.items() if names_a_subject(word)} or set(said)
+    return [reading for reading in readings if telling & reading.keys]
+
+
+# ------------------------------------------------------------------------------------ uncovered cluster
+
+
+def _uncovered_clusters(view: _View) -> Iterator[Opportunity]:
+    """Communities of tickets with no article or reference in them."""
+    least = view.policy.cluster_min_tickets
+    for members in view.communities:
+        tickets = [place for place in members if view.graph.nodes[place].kind is NodeKind.TICKET]
+        if len(tickets) < least or any(view.answers(place) for place in members):
+            continue
+        ordered = view.central_first(tickets)
+        topic = shared_topic(
+            [view.readings[place] for place in ordered], view.rarity, _common_identifier(view, ordered)
+        )
+        core = [place for place in ordered if view.readings[place] in topic.of]
+        if len(core) < least:  # they lie near each other and share no subject
+            continue
+        inside = [weight for place in core for other, weight in view.edges[place] if other in set(core)]
+        cohesion = fmean(inside) if inside else 0.0
+        score = min(0.95, 0.4 + 0.05 * len(core) + 0.4 * max(0.0, cohesion - view.policy.cluster_min_weight))
+        why = f"{len(core)} tickets belong together and no article or reference among them answers."
+        language = majority_language(topic.of, topic.text)
+        yield Opportunity("uncovered_cluster", topic.text, round(score, 4), view.seeds(topic.of), why, language)
+
+
+def _common_identifier(view: _View, places: Sequence[int]) -> Identifier | None:
+    """Return the identifier that most of the nodes share, the strongest class first, or None."""
+    carriers: dict[str, list[Identifier]] = defaultdict(list)
+    for place in places:
+        for value, identifier in view.readings[place].identifiers.items():
+            if identifier.cls is not IdentifierClass.VERSION:
+                carriers[value].append(identifier)
+    common = {value: found for value, found in carriers.items() if 2 * len(found) > len(places)}
+    if not common:
+        return None
+    best = min(common, key=lambda value: (-len(common[value]), -_CLASSES[common[value][0].cls], value))
+    return common[best][0]
+
+
+# ----------------------------------------------------------------------------------------------- orphan
+
+
+def _orphans(view: _View) -> Iterator[Opportunity]:
+    """Nodes with content and no relation that stand alone among the vectors, too."""
+    policy = view.policy
+    for place, reading in enumerate(view.readings):
+        node, edges = reading.node, view.edges[place]
+        nearest = max((weight for _, weight in edges), default=0.0)
+        if node.kind not in _SUBJECTS or place in view.related or len(node.body) < policy.orphan_min_chars:
+            continue
+        if len(edges) > policy.orphan_max_edges or nearest >= policy.orphan_max_weight:
+            continue
+        isolation = 1.0 - nearest
+        words = reading.label_stems.items()
+        known = sum(view.rarity.weight(*word) for word in words if view.rarity.seen(word[0]) >= _FAMILIAR)
+        familiar = known / (sum(view.rarity.weight(*word) for word in words) or 1.0)
+        named = 0.1 * bool(reading.label_identifiers)
+        score = _SUBJECTS[node.kind] * (0.25 + 0.15 * isolation + 0.15 * familiar + named)
+        why = (
+            f"A {node.kind} with content has no relation and "
+            f"{'no vector edge' if not edges else f'{len(edges)} weak vector edge' + 's' * (len(edges) > 1)}."
+        )
+        language = majority_language([reading], reading.label)
+        yield Opportunity("orphan", reading.label, round(score, 4), (node.id,), why, language)
+
+
+# ------------------------------------------------------------------------------------------ weak bridge
+
+
+def _weak_bridges(view: _View) -> Iterator[Opportunity]:
+    """Two strong communities joined by a single weak vector edge and no relation."""
+    policy = view.policy
+    home = {place: number for number, members in enumerate(view.communities) for place in members}
+    between: dict[tuple[int, int], list[tuple[int, int, float]]] = defaultdict(list)
+    inside: dict[int, list[float]] = defaultdict(list)
+    for a, b, weight in [*view.graph.vectors, *((a, b, 1.0) for a, b in view.graph.relations)]:
+        first, second = home.get(a), home.get(b)
+        if first is None or second is None:
+            continue
+        if first == second:
+            inside[first].append(weight)
+        else:
+            between[min(first, second), max(first, second)].append((a, b, weight))
+    strong = {
+        number
+        for number, weights in inside.items()
+        if len(view.communities[number]) >= policy.bridge_min_members and fmean(weights) >= policy.bridge_min_cohesion
+    }
+    for (first, second), edges in sorted(between.items()):
+        if len(edges) != 1 or edges[0][2] >= policy.bridge_max_weight or not {first, second} <= strong:
+            continue
+        a, b, weight = edges[0]
+        ends = [view.readings[a], view.readings[b]]
+        if not all(end.label for end in ends) or not _kin(view, a, b):
+            continue
+        language = majority_language(ends, ends[0].label)
+        joint = {"de": "und", "en": "and"}.get(language, "/")
+        sizes = len(view.communities[first]), len(view.communities[second])
+        why = f"Communities of {sizes[0]} and {sizes[1]} nodes are joined by one vector edge of {weight:.2f} alone."
+        score = 0.25 + 0.25 * (1.0 - weight) + 0.01 * min(10, *sizes)
+        topic = f"{ends[0].label} {joint} {ends[1].label}"
+        yield Opportunity("weak_bridge", topic, round(score, 4), view.seeds(ends), why, language)
+
+
+def _kin(view: _View, a: int, b: int) -> bool:
+    """Return whether the labels of a bridge's ends share a telling word or an identifier: else it is chance."""
+    first, second = view.readings[a], view.readings[b]
+    if {item.value for item in first.label_identifiers} & {item.value for item in second.label_identifiers}:
+        return True
+    shared = first.label_stems.keys() & second.label_stems.keys()
+    return any(names_a_subject(first.label_stems[key]) for key in shared)

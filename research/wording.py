@@ -1,0 +1,224 @@
+"""What a gap is called: a topic a person can read and a search engine can use (spec 05). Pure.
+
+A topic is made of public labels only: whatever `research.private` finds in a label goes, and no word of a
+body gets in. It is the label that says best what the seeds share; where every label is mostly its own
+affair, it is the shared identifier with the most telling words the labels share.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from data.nodes import NodeContent
+from data.text import Identifier, detect_language, fold, identifiers, normalise, stem, terms
+from research.private import DEFAULT_POLICY, GuardPolicy, private_tokens
+from research.vocabulary import GENERIC_WEIGHT, word_weight
+
+__all__ = ["Rarity", "Reading", "Topic", "majority_language", "names_a_subject", "public_label", "shared_topic"]
+
+_LEADING: Final = re.compile(
+    r"^(?:(?:re|aw|wg|fw|fwd|antwort|weiterleitung)\s*:\s*|(?:runbook|how-?to|anleitung|faq|kb|ticket|incident|störung)\s*:\s*"
+    r"|\[[^\]]{0,40}\]\s*|[!*#>\-–•\s]+)+",
+    re.IGNORECASE,
+)
+_TRAILING: Final = re.compile(r"[\s!?.,;:*\-–(]+$")
+_DANGLING: Final = re.compile(
+    r"(?:\s+(?:in|an|am|im|bei|beim|auf|von|mit|for|of|at|on|to|from|with|the|der|die|das|den|dem))+$"
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST: Final = 110
+"""A topic of more characters is cut at a word: what comes last in a long ticket title is its circumstances."""
+_BODY: Final = 1_500
+"""Characters of a body that are read for terms and identifiers: a ticket names its subject at its beginning."""
+_OWN_AFFAIR: Final = 0.5
+"""Share of a label's weight that the other seeds must confirm, or the label speaks of its own case alone."""
+_TELLING: Final = 8
+"""Shared words that make up what a group of nodes speaks of; the rest is the language of tickets."""
+_EXTRA: Final = 3
+"""Telling words beside an identifier: four words find the subject, more of them find only the house."""
+
+
+def public_label(label: str, privacy: GuardPolicy = DEFAULT_POLICY) -> str:
+    """Return a label as it may be shown outside: private tokens, mail prefixes and shouting marks off, not too long."""
+    shown = " ".join(normalise(label).split())
+    whole = shown
+    while found := private_tokens(shown, privacy):
+        for token in reversed(found):
+            start, end = _whole_words(shown, token.start, token.end)
+            shown = f"{shown[:start]} {shown[end:]}"
+        shown = " ".join(shown.split())
+    shown = _LEADING.sub("", shown)
+    if len(shown) > _LONGEST:
+        shown = shown[:_LONGEST].rsplit(" ", 1)[0]
+    shown = _TRAILING.sub("", shown)
+    return shown if whole.endswith(shown) else _DANGLING.sub("", shown)
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return start, end
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One node, read once: what its public label and the beginning of its body speak of."""
+
+    node: NodeContent
+    label: str
+    """The public label."""
+
+    @cached_property
+    def label_stems(self) -> Mapping[str, str]:
+        """Stems of the label's terms, identifiers left out, each with the word as it is written there."""
+        inside = {_stem(term) for term in terms(self.label, "und")}
+        written: dict[str, str] = {}
+        for word in _WORD.findall(self.label):
+            key = _stem(word)
+            if key in inside:
+                written.setdefault(key, word)
+        return written
+
+    @cached_property
+    def label_keys(self) -> Mapping[str, str]:
+        """All that the label says: its stems, and the values of its identifiers, each as it is written there."""
+        return {**{item.value: item.text for item in self.label_identifiers}, **self.label_stems}
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Stems and identifier values of label and body."""
+        body = (_stem(term) for term in terms(self.node.body[:_BODY], "und"))
+        return frozenset((*body, *self.label_keys, *self.identifiers))
+
+    @cached_property
+    def label_identifiers(self) -> tuple[Identifier, ...]:
+        return identifiers(self.label)
+
+    @cached_property
+    def identifiers(self) -> Mapping[str, Identifier]:
+        """Identifiers of label and body by value."""
+        found = [*self.label_identifiers, *identifiers(normalise(self.node.body[:_BODY]))]
+        return {item.value: item for item in reversed(found)}
+
+
+def _stem(word: str) -> str:
+    return stem(stem(fold(word), "de"), "en")
+
+
+class Rarity:
+    """How telling a stem or an identifier is: rare in the graph, and a name rather than a word of the trade."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        self._nodes = 0
+        self._seen: Counter[str] = Counter()
+        for reading in readings:
+            self._nodes += 1
+            self._seen.update(reading.keys)
+
+    def weight(self, key: str, word: str) -> float:
+        """Return the weight of a key that is written as `word`: greater is more telling, never 0."""
+        rarity = math.log((1 + self._nodes) / (1 + self._seen[key])) + 0.5
+        return rarity * (word_weight(fold(word)) if key.isalpha() else 1.0)
+
+    def seen(self, key: str) -> int:
+        """Return how many nodes a key stands in."""
+        return self._seen[key]
+
+
+def majority_language(readings: Sequence[Reading], topic: str) -> str:
+    """Return the language most of the nodes are in, else that of the topic (`de`, `en`, `und`)."""
+    counted = Counter(reading.node.language for reading in readings if reading.node.language in {"de", "en"})
+    if counted:
+        return min(counted, key=lambda language: (-counted[language], language))
+    return detect_language(topic)
+
+
+def names_a_subject(topic: str) -> bool:
+    """Return whether a topic says what it is about: an identifier, or a word that is not true of every page."""
+    if identifiers(topic):
+        return True
+    return any(word_weight(term) > GENERIC_WEIGHT for term in terms(topic, "und"))
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic with the nodes it is true of: those that share a telling word or an identifier with it."""
+
+    text: str
+    of: tuple[Reading, ...]
+
+
+def shared_topic(readings: Sequence[Reading], rarity: Rarity, focus: Identifier | None = None) -> Topic:
+    """Return the topic of several nodes, most central first; with `focus`, the identifier they share.
+
+    Empty where their public labels leave nothing to say.
+    """
+    readings = [reading for reading in readings if reading.label]
+    shared = _shared(readings, rarity)
+    labelled = [reading for reading in readings if focus is None or focus.value in reading.label_keys]
+    place = {reading.node.id: 1.0 - 0.5 * number / len(readings) for number, reading in enumerate(readings)}
+    language = majority_language(readings, "")
+    labelled = [reading for reading in labelled if reading.node.language == language] or labelled
+    best = max(labelled, key=lambda reading: _fit(reading, shared, rarity, place[reading.node.id]), default=None)
+    if best is not None and (focus is None or _confirmed(best, shared, rarity)[0] >= _OWN_AFFAIR):
+        return _of(best.label, readings, shared)
+    if focus is None:
+        return Topic("", ())
+    return _of(_composed(focus, readings, shared, best), readings, shared)
+
+
+def _of(text: str, readings: Sequence[Reading], shared: Mapping[str, float]) -> Topic:
+    said = Reading(readings[0].node, text).label_keys
+    telling = {key for key, word in said.items() if key in shared and word_weight(fold(word)) > GENERIC_WEIGHT}
+    return Topic(text, tuple(reading for reading in readings if telling & reading.keys))
+
+
+def _shared(readings: Sequence[Reading], rarity: Rarity) -> dict[str, float]:
+    """Return keys of the labels that stand in at least two of the nodes, with share × weight."""
+    seen = Counter(key for reading in readings for key in reading.keys)
+    written = {key: word for reading in reversed(readings) for key, word in reading.label_keys.items()}
+    least = min(2, len(readings))
+    return {
+        key: seen[key] / len(readings) * rarity.weight(key, word) for key, word in written.items() if seen[key] >= least
+    }
+
+
+def _confirmed(reading: Reading, shared: Mapping[str, float], rarity: Rarity) -> tuple[float, float]:
+    """Return the share of the label's weight that the others confirm, and how much of what is shared it says."""
+    whole = sum(rarity.weight(key, word) for key, word in reading.label_keys.items())
+    common = sum(rarity.weight(key, word) for key, word in reading.label_keys.items() if key in shared)
+    said = sum(shared[key] for key in reading.label_keys if key in shared)
+    everything = sum(sorted(shared.values(), reverse=True)[:_TELLING])
+    return (common / whole if whole else 0.0), (said / everything if everything else 0.0)
+
+
+def _fit(reading: Reading, shared: Mapping[str, float], rarity: Rarity, centrality: float) -> tuple[float, int, str]:
+    """Order labels by how much of what is shared they say, how little else, and how central their node is."""
+    precision, recall = _confirmed(reading, shared, rarity)
+    harmonic = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return round(harmonic * centrality, 6), -len(reading.label), reading.label
+
+
+def _composed(focus: Identifier, readings: Sequence[Reading], shared: Mapping[str, float], best: Reading | None) -> str:
+    """Return the identifier with the most telling words that the labels share, in the order they stand there.
+
+    One word beside an identifier is no sentence: then the best label speaks, if one has the identifier.
+    """
+    written: dict[str, str] = {}
+    for reading in readings:
+        for key, word in reading.label_stems.items():
+            written.setdefault(key, word)
+    telling = [key for key in shared if key in written and word_weight(fold(written[key])) > GENERIC_WEIGHT]
+    chosen = set(sorted(telling, key=lambda key: (-shared[key], key))[:_EXTRA])
+    if len(chosen) < 2 and best is not None:
+        return best.label
+    first = best.label_keys[focus.value] if best is not None else focus.text
+    return " ".join([first, *(word for key, word in written.items() if key in chosen)])
