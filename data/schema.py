@@ -39,6 +39,7 @@ __all__ = [
     "article_revision",
     "edge",
     "embedding",
+    "encode_json",
     "event",
     "evidence",
     "inbox_file",
@@ -58,7 +59,7 @@ __all__ = [
 ]
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+encode_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class Moment(TypeDecorator[datetime]):
@@ -83,7 +84,7 @@ class Json(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         if value is None:
             return None
-        return _encode(value)
+        return encode_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)

@@ -224,7 +224,9 @@ def _verify(writer: Writer, written: _Written) -> WriteOutcome:
                     tx.emit(event)
     reason = ""
     if wrong:
-        reason = repair.fail(writer, written.journal_id, plan.action, plan.target, work, after, wrong)
+        reason = repair.fail(
+            writer, written.journal_id, plan.action, plan.target, work, after, wrong, undoable=not overtaken
+        )
     return settle(
         action=plan.action,
         target=plan.target,

@@ -101,29 +101,41 @@ def fail(
     work: Sequence[RowWork],
     after: Current,
     wrong: Mapping[str, tuple[str, ...]],
+    *,
+    undoable: bool = True,
 ) -> str:
-    """Undo a write that did not read back, read that back, close its entry; return the sentence why."""
+    """Undo a write that did not read back, read that back, close its entry; return the sentence why.
+
+    With `undoable=False` another process has written since: the rows are left as they stand, because
+    undoing could take away what that process did.
+    """
     named = "; ".join(f"{ref}: {', '.join(names)}" for ref, names in list(wrong.items())[:_SHOWN])
     sentence = f"what was read back differs from what was written ({named})"
-    status = JournalStatus.FAILED
-    try:
-        with writer.transaction() as tx:
-            undo(tx, work, after)
-        with writer.fresh() as connection:
-            now = read_current(connection, work)
-        left = [row.ref for row in work if now.get(row.ref) != row.before]
-        if left:
-            sentence += f"; undoing it did not read back either ({', '.join(left[:_SHOWN])})"
-        else:
-            status = JournalStatus.ROLLED_BACK
-            sentence += "; it was undone"
-    except StoreError as error:
-        sentence += f"; it could not be undone: {error}"
+    if undoable:
+        status, ending = _undo_and_check(writer, work, after)
+    else:
+        status, ending = JournalStatus.FAILED, "another process wrote at the same time, so it is left as it stands"
+    sentence += f"; {ending}"
     with writer.transaction() as tx:
         close_failed(
             tx, journal_id, status=status, action=action, target=target, reason=sentence, after=after_form(work, after)
         )
     return sentence
+
+
+def _undo_and_check(writer: Writer, work: Sequence[RowWork], after: Current) -> tuple[JournalStatus, str]:
+    """Put the rows back, read that back too, and return how the entry ends and the words for it."""
+    try:
+        with writer.transaction() as tx:
+            undo(tx, work, after)
+        with writer.fresh() as connection:
+            now = read_current(connection, work)
+    except StoreError as error:
+        return JournalStatus.FAILED, f"it could not be undone: {error}"
+    left = [row.ref for row in work if now.get(row.ref) != row.before]
+    if left:
+        return JournalStatus.FAILED, f"undoing it did not read back either ({', '.join(left[:_SHOWN])})"
+    return JournalStatus.ROLLED_BACK, "it was undone"
 
 
 def close_failed(

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -36,7 +36,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite.pysqlite import dialect
 
 from data import schema
-from data.schema import Json, Moment
+from data.clock import to_iso
+from data.schema import Json, Moment, encode_json
 
 __all__ = [
     "Row",
@@ -151,11 +152,13 @@ def batch_binders(table: Table) -> Mapping[str, Callable[[Any], Any]]:
     found: dict[str, Callable[[Any], Any]] = {}
     for column in table.columns:
         kind = column.type
-        bind: Callable[[Any], Any] = (
-            partial(_bind, kind)
-            if isinstance(kind, Moment | Json)
-            else next(convert for known, convert in plain.items() if isinstance(kind, known))
-        )
+        bind: Callable[[Any], Any]
+        if isinstance(kind, Moment):
+            bind = lru_cache(maxsize=256)(to_iso)  # the rows of one batch share their times
+        elif isinstance(kind, Json):
+            bind = encode_json
+        else:
+            bind = next(convert for known, convert in plain.items() if isinstance(kind, known))
         found[column.name] = bind if not column.nullable else partial(_optional, bind)
     return found
 

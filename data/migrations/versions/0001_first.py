@@ -457,38 +457,28 @@ def _create_scan_decision() -> None:
 
 
 def _create_node_fts() -> None:
-    # The text stays in `node`: the index reads it through a view, so nothing is stored twice.
+    # The index keeps its own copy of the text: one that read it from `node` would have to be told the old
+    # text at every change, and a single slip there breaks it for good.
     for statement in (
-        """
-        CREATE VIEW node_search AS
-        SELECT node_text.id AS id, node.label AS label, node.body AS body
-        FROM node_text JOIN node ON node.id = node_text.node_id
-        """,
-        """
-        CREATE VIRTUAL TABLE node_fts USING fts5(
-            label, body, content='node_search', content_rowid='id', tokenize='unicode61 remove_diacritics 2'
-        )
-        """,
+        "CREATE VIRTUAL TABLE node_fts USING fts5(label, body, tokenize='unicode61 remove_diacritics 2')",
         """
         CREATE TRIGGER node_fts_insert AFTER INSERT ON node BEGIN
             INSERT INTO node_text (node_id) VALUES (new.id);
             INSERT INTO node_fts (rowid, label, body)
-            SELECT id, new.label, new.body FROM node_text WHERE node_id = new.id;
+            SELECT node_text.id, node.label, node.body
+            FROM node_text JOIN node ON node.id = node_text.node_id WHERE node.id = new.id;
         END
         """,
         """
         CREATE TRIGGER node_fts_update AFTER UPDATE OF label, body ON node
         WHEN old.label <> new.label OR old.body <> new.body BEGIN
-            INSERT INTO node_fts (node_fts, rowid, label, body)
-            SELECT 'delete', id, old.label, old.body FROM node_text WHERE node_id = old.id;
-            INSERT INTO node_fts (rowid, label, body)
-            SELECT id, new.label, new.body FROM node_text WHERE node_id = new.id;
+            UPDATE node_fts SET label = new.label, body = new.body
+            WHERE rowid = (SELECT id FROM node_text WHERE node_id = new.id);
         END
         """,
         """
         CREATE TRIGGER node_fts_delete BEFORE DELETE ON node BEGIN
-            INSERT INTO node_fts (node_fts, rowid, label, body)
-            SELECT 'delete', id, old.label, old.body FROM node_text WHERE node_id = old.id;
+            DELETE FROM node_fts WHERE rowid = (SELECT id FROM node_text WHERE node_id = old.id);
             DELETE FROM node_text WHERE node_id = old.id;
         END
         """,
