@@ -22,7 +22,7 @@ from data.nodes import content_hash, nodes_by_ids, nodes_by_label_keys, nodes_by
 from data.schema import edge, node
 from data.tx import Tx
 
-__all__ = ["EdgeDraft", "IngestNodes", "IngestResult", "NodeDraft"]
+__all__ = ["EdgeDraft", "IngestNodes", "IngestResult", "NodeDraft", "is_label"]
 
 _CHUNK: Final = 500
 
@@ -103,7 +103,7 @@ class IngestNodes:
 
     def plan(self, tx: Tx) -> Plan | Refusal | Ask:
         for number, draft in enumerate(self.drafts):
-            if not label_key(draft.label):
+            if not is_label(draft.label):
                 return Refusal("empty_label", f"node {number + 1} has no label with a letter or digit")
         nodes = _NodePlan(tx)
         nodes.take(self.drafts)
@@ -124,6 +124,11 @@ class IngestNodes:
             message=f"{first!r}: {result.created} new, {result.updated} changed, {result.unchanged} unchanged",
             result=result,
         )
+
+
+def is_label(label: str) -> bool:
+    """Tell whether a label names anything: it holds at least one letter or digit."""
+    return any(map(str.isalnum, label))
 
 
 class _NodePlan:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from data.characters import label_key
 from data.crud.engine import Ask, Plan, Refusal, RowChange, stale_version
-from data.crud.ingest import EdgeDraft, IngestNodes, IngestResult, NodeDraft
+from data.crud.ingest import EdgeDraft, IngestNodes, IngestResult, NodeDraft, is_label
 from data.models import Node
 from data.nodes import content_hash, find_by_label_key, get_node
 from data.schema import node
@@ -42,7 +42,7 @@ class CreateNode:
 
     def plan(self, tx: Tx) -> Plan | Refusal | Ask:
         draft = self.draft
-        if not label_key(draft.label):
+        if not is_label(draft.label):
             return Refusal("empty_label", "a node needs a label with at least one letter or digit")
         same = find_by_label_key(tx.conn, label_key(draft.label), kind=draft.kind, active=None)
         active = [found for found in same if found.active]
@@ -82,7 +82,7 @@ class UpdateNode:
             return stale
         label = self.values.get("label", found.label)
         body = self.values.get("body", found.body)
-        if not label_key(label):
+        if not is_label(label):
             return Refusal("empty_label", "a node needs a label with at least one letter or digit")
         if all(getattr(found, name) == value for name, value in self.values.items()):
             return Plan("update", f"node:{found.id}", (), message="nothing to change", result=found.id)

@@ -11,6 +11,7 @@ from data.crud.rows import RowWork, parse_ref, wire_of_readable
 from data.journal import pending_entries
 from data.models import JournalEntry, JournalStatus
 from data.schema import journal
+from data.tx import Tx
 from data.writer import Writer
 
 __all__ = ["anything_pending", "recover"]
@@ -34,23 +35,18 @@ def recover(writer: Writer) -> int:
     with writer.fresh() as connection:
         entries = pending_entries(connection)
     for entry in entries:
-        _finish(writer, entry)
+        try:
+            _finish(writer, entry)
+        except (ValueError, KeyError, TypeError) as error:
+            # Nothing of this program writes such an entry; a start must not hang on one.
+            _fail(writer, entry, f"the entry cannot be read: {error}")
     return len(entries)
 
 
 def _finish(writer: Writer, entry: JournalEntry) -> None:
     forms = (entry.expected or {}).get("rows")
     if not isinstance(forms, dict):
-        with writer.transaction() as tx:
-            repair.close_failed(
-                tx,
-                entry.id,
-                status=JournalStatus.FAILED,
-                action=entry.action,
-                target=entry.target,
-                reason=_INTERRUPTED,
-                after=None,
-            )
+        _fail(writer, entry, _INTERRUPTED)
         return
     with writer.transaction() as tx:
         with writer.fresh() as connection:
@@ -65,29 +61,25 @@ def _finish(writer: Writer, entry: JournalEntry) -> None:
                     tx.emit(event)
             return
         if all(after.get(row.ref) == row.before for row in work):
-            repair.close_failed(
-                tx,
-                entry.id,
-                status=JournalStatus.ROLLED_BACK,
-                action=entry.action,
-                target=entry.target,
-                reason="it was undone before the process ended",
-                after=repair.after_form(work, after),
-            )
+            _close(tx, entry, JournalStatus.ROLLED_BACK, "it was undone before the process ended")
             return
         moved_on = [row.ref for row in work if row.ref in wrong and _moved_on(forms[row.ref], after.get(row.ref))]
         if moved_on:
-            repair.close_failed(
-                tx,
-                entry.id,
-                status=JournalStatus.FAILED,
-                action=entry.action,
-                target=entry.target,
-                reason=f"changed again before it was read back ({', '.join(moved_on)}); left as it stands",
-                after=repair.after_form(work, after),
-            )
+            names = ", ".join(moved_on)
+            _close(tx, entry, JournalStatus.FAILED, f"changed again before it was read back ({names}); left as it is")
             return
     repair.fail(writer, entry.id, entry.action, entry.target, work, after, wrong)
+
+
+def _fail(writer: Writer, entry: JournalEntry, reason: str) -> None:
+    with writer.transaction() as tx:
+        _close(tx, entry, JournalStatus.FAILED, reason)
+
+
+def _close(tx: Tx, entry: JournalEntry, status: JournalStatus, reason: str) -> None:
+    repair.close_failed(
+        tx, entry.id, status=status, action=entry.action, target=entry.target, reason=reason, after=None
+    )
 
 
 def _reconstruct(

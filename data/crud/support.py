@@ -16,6 +16,7 @@ from sqlalchemy import select
 from data.characters import label_key
 from data.crud.engine import RowChange
 from data.crud.evidence import EvidenceDraft
+from data.crud.ingest import is_label
 from data.edges import edge_from_row
 from data.models import Edge, EdgeKind, Node, NodeKind
 from data.nodes import content_hash, get_node, nodes_by_uris
@@ -175,7 +176,7 @@ def _moved(meta: Mapping[str, Any], relation_id: str, *, to: str) -> dict[str, A
 
 
 def _external_content(draft: EvidenceDraft, evidence_id: str, uri: str, passage: str) -> dict[str, Any]:
-    label = draft.title if label_key(draft.title) else uri
+    label = draft.title if is_label(draft.title) else uri
     meta = {
         "evidence": evidence_id,
         "sha256": draft.sha256,
