@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
 
 __all__ = [
     "ConstraintViolated",
@@ -108,9 +108,14 @@ _DAMAGED: Final = {
 }
 
 
-def translate(error: SQLAlchemyError | sqlite3.Error, path: Path) -> StoreError:
-    """Return the `StoreError` for what the driver raised about the database at `path`."""
-    original = error.orig if isinstance(error, DBAPIError) else error
+def translate(error: SQLAlchemyError | sqlite3.Error, path: Path) -> StoreError | ValueError:
+    """Return the `StoreError` for what the driver raised about the database at `path`.
+
+    A value that its column cannot hold is a ValueError, as it is where no statement was sent yet.
+    """
+    original = error.orig if isinstance(error, StatementError) else error
+    if isinstance(original, ValueError | TypeError):
+        return ValueError(f"a value cannot be stored: {original}")
     code = getattr(original, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
     if primary in _UNAVAILABLE:

@@ -159,7 +159,7 @@ def _wire(table: Table, rows: Sequence[Mapping[str, Any]], names: list[str]) -> 
         return list(zip(*columns, strict=True))
     except KeyError as error:
         raise ValueError(f"a row of the batch for {table.name} has no column {error}") from error
-    except TypeError as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"a row of the batch for {table.name} holds what its column cannot: {error}") from error
 
 
