@@ -69,7 +69,7 @@ _FANGED: Final = (
     (re.compile(r"\s{1,2}(?:dot|punkt)\s{1,2}(?=\w)", re.IGNORECASE), "."),
     (re.compile(r"\s{0,2}\[\s?:\s?\]\s{0,2}"), ":"),
 )
-_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,6}")
+_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +270,12 @@ def squeeze(view: View) -> Squeezed:
 
 
 def _printable(data: bytes) -> str | None:
-    """Return `data` as text where it is text, of six or more characters."""
+    """Return `data` as text where it is text, of four or more characters."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return text if len(text) >= 6 and all(c.isprintable() or c.isspace() for c in text) else None
+    return text if len(text) >= 4 and all(c.isprintable() or c.isspace() for c in text) else None
 
 
 def unpacked(view: View) -> Iterator[tuple[str, int, int]]:

@@ -7,7 +7,7 @@ detectors of `research.private` find is in what comes back, whatever the labels 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -159,24 +159,28 @@ def _significant(word: str) -> bool:
 
 
 def _joined(candidates: Sequence[str], house: _House) -> str:
-    """Return as many candidates as fit, without repeats, each taken only where the whole stays clean."""
-    taken: list[str] = []
+    """Return as many candidates as fit, without repeats, so that the whole stays clean."""
+    sent = _taken(candidates, house.policy)
+    if house.leaks(sent):  # words that are clean alone make a secret together: take each only where none arises
+        sent = _taken(candidates, house.policy, lambda wider: not house.leaks(wider))
+    if sent:
+        return sent
+    for candidate in candidates:  # none fits as it is: the beginning of the first one that stays clean
+        short = candidate[: house.policy.max_chars].strip()
+        if short and not house.leaks(short):
+            return short
+    return ""
+
+
+def _taken(candidates: Sequence[str], policy: GuardPolicy, clean: Callable[[str], bool] = bool) -> str:
+    """Return the candidates joined, each once, within the policy's bounds and where `clean` holds of the whole."""
+    sent = ""
     seen: set[str] = set()
     for candidate in candidates:
         key = fold(candidate)
-        if key in seen:
+        wider = f"{sent} {candidate}".strip()
+        if key in seen or len(wider.split()) > policy.max_terms or len(wider) > policy.max_chars or not clean(wider):
             continue
         seen.add(key)
-        if len(taken) == house.policy.max_terms:
-            break
-        wider = " ".join([*taken, candidate])
-        if len(wider.split()) > house.policy.max_terms or len(wider) > house.policy.max_chars:
-            continue
-        if not house.leaks(wider):
-            taken.append(candidate)
-    if not taken:
-        for candidate in candidates:  # nothing fits: the beginning of the first word that stays clean
-            short = candidate[: house.policy.max_chars].strip()
-            if short and not house.leaks(short):
-                return short
-    return " ".join(taken)
+        sent = wider
+    return sent

@@ -73,7 +73,7 @@ _DETECTORS: Final[tuple[tuple[PrivateKind, Callable[[str], Iterator[tuple[int, i
     (PrivateKind.ACCOUNT, traces.accounts),
     (PrivateKind.PHONE, references.phones),
 )
-_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{12}")
+_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6}")
 
 
 @lru_cache(maxsize=1024)

@@ -1,117 +1,136 @@
-"""Pages written for the tests of the gate and of the passes built on it, in German and English."""
+"""A web server on loopback for the tests of fetching and searching: a route is a function, a fault is a route."""
 
 from __future__ import annotations
 
-from data.models import Label
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
 
-VPN_809 = Label("n_a", "VPN Fehler 809 nach Windows-Update")
-NAT_KEY = Label("n_b", "L2TP/IPsec hinter NAT: Registry-Schlüssel AssumeUDPEncapsulation")
-SPOOLER = Label("n_c", "Druckerwarteschlange hängt, Aufträge bleiben stehen")
-XZ = Label("n_d", "CVE-2024-3094")
-XZ_TICKET = Label("n_e", "Backdoor in xz-utils: betroffene Debian-Server finden")
-CLOCK_SKEW = Label("n_f", "Kerberos-Anmeldung scheitert wegen Zeitabweichung")
-CHRONY = Label("n_g", "chrony auf den Domänencontrollern einrichten")
+__all__ = ["Page", "PageServer", "Request", "prose"]
 
-BOTH_EN = """
-# L2TP/IPsec VPN clients behind NAT fail with error 809
 
-## Symptoms
+@dataclass(frozen=True)
+class Request:
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    host: str
 
-When a Windows client connects to an L2TP/IPsec VPN server and either side is behind a NAT device, the connection fails
-with error 809 after about thirty seconds. The problem often appears after a feature update has reset the policy agent.
 
-## Cause
+@dataclass(frozen=True)
+class Page:
+    """What a route answers; `pieces` are written one by one, so that a body can be endless or break off."""
 
-By default Windows does not establish IPsec NAT-T security associations to servers that are located behind a NAT device.
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "text/html; charset=utf-8"
+    pieces: Callable[[], object] | None = None
+    announce: int | None = None
+    """Content-Length to claim; the body's own if None, none at all if negative."""
 
-## Resolution
 
-Create the registry value AssumeUDPEncapsulationContextOnSendRule under the PolicyAgent service key of the VPN client
-and set it to 2. Restart the computer. Error 809 no longer occurs, because UDP 4500 traffic is now encapsulated.
-"""
+Route = Callable[[Request], Page]
 
-BOTH_DE = """
-# VPN-Fehler 809 hinter NAT
 
-Nach dem Windows-Update meldet der VPN-Client den Fehler 809, sobald der Einwahlserver hinter einem NAT-Gerät steht.
-Für L2TP/IPsec hinter NAT fehlt dann der Registry-Schlüssel AssumeUDPEncapsulationContextOnSendRule.
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: _Server
 
-Der Schlüssel steht unter PolicyAgent und bekommt den Wert 2. Nach einem Neustart des Rechners kommt die Einwahl wieder
-zustande. Bleibt der Fehler 809 bestehen, verwirft der Router am Standort die Pakete auf UDP 4500.
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        request = Request(parts.path, parts.query, dict(self.headers.items()), self.headers.get("Host", ""))
+        self.server.pages.requests.append(request)
+        route = self.server.pages.routes.get(parts.path)
+        page = route(request) if callable(route) else route
+        if page is None:
+            page = Page(b"nothing here", 404, content_type="text/plain")
+        self.send_response(page.status)
+        if page.content_type:
+            self.send_header("Content-Type", page.content_type)
+        for name, value in page.headers.items():
+            self.send_header(name, value)
+        length = len(page.body) if page.announce is None else page.announce
+        if length >= 0 and page.pieces is None:
+            self.send_header("Content-Length", str(length))
+        else:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        try:
+            if page.pieces is None:
+                self.wfile.write(page.body)
+            else:
+                for piece in page.pieces():  # type: ignore[attr-defined]
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+        except OSError:
+            self.close_connection = True
+        if page.announce is not None and page.announce > len(page.body):
+            self.close_connection = True
 
-Auf Geräten mit mehreren Netzwerkkarten muss zusätzlich die Bindungsreihenfolge der Adapter geprüft werden, weil sonst
-die falsche Adresse in der Aushandlung steht.
-"""
+    def log_message(self, *args: object) -> None:
+        return
 
-OTHER_CODE_DE = BOTH_DE.replace("809", "691").replace("sobald der Einwahlserver", "obwohl der Einwahlserver")
 
-ONE_SIDED_EN = """
-# VPN error 809 after a Windows update
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    pages: PageServer
 
-Several users report VPN error 809 after the January update for Windows. The tunnel comes up again once the update was
-removed. A corrected build is announced for the next patch day, and the workaround is to pause updates until then.
+    def handle_error(self, request: object, client_address: object) -> None:
+        return
 
-The event log shows RasClient 20227 with the reason code 809. Removing the update restores the previous binaries of
-the remote access client, as a comparison of file versions before and after has shown on three machines.
-"""
 
-NOT_TOGETHER_DE = """
-# Rundbrief der Netzgruppe, März
+class PageServer:
+    """`with PageServer({"/a": Page(b"…")}) as server:`; `server.requests` is what came in."""
 
-## VPN Fehler 809
+    def __init__(self, routes: Mapping[str, Route | Page], address: str = "127.0.0.1") -> None:
+        self.routes: dict[str, Route | Page] = dict(routes)
+        self.requests: list[Request] = []
+        self.stopped = threading.Event()
+        """Set at the end; endless routes wait on it."""
+        self._server = _Server((address, 0), _Handler)
+        self._server.pages = self
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.address = address
+        self.port: int = self._server.server_address[1]
 
-Nach dem Windows-Update im Februar meldeten elf Kollegen den VPN-Fehler 809. Ein Rückbau des Updates half in allen
-Fällen, der Hersteller hat die Meldung bestätigt und ein korrigiertes Paket angekündigt.
+    @property
+    def entry(self) -> str:
+        """The server as an entry of BRAIN_FETCH_ALLOW_HOSTS."""
+        return f"{self.address}:{self.port}"
 
-## Urlaubsplanung
+    def url(self, path: str) -> str:
+        return f"http://{self.entry}{path}"
 
-Bitte tragt eure Urlaube bis Ende des Monats ein. Die Vertretung der Rufbereitschaft regelt wie immer die Liste im
-Sekretariat, und der Jahresausflug geht diesmal in den Harz.
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
 
-## L2TP/IPsec hinter NAT
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
 
-Für das Messnetz haben wir den Registry-Schlüssel AssumeUDPEncapsulationContextOnSendRule dokumentiert. Das betrifft
-nur die beiden Leitstandsrechner in Halle 3, die noch über L2TP hinter NAT angebunden sind.
-"""
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stopped.set()
+        self._server.shutdown()
+        self._server.server_close()
 
-NO_CODE_EN = """
-# L2TP/IPsec behind NAT on Windows clients
 
-A VPN that uses L2TP/IPsec behind NAT needs the registry key AssumeUDPEncapsulationContextOnSendRule on Windows. It
-tells the policy agent that the server may be located behind a NAT device as well, after which the VPN comes up.
-
-Set the value to 2, then restart the policy agent. The value survives a Windows update, but not a reset of the machine.
-Some routers drop UDP 4500, in which case no registry value helps and another VPN protocol must be used.
-"""
-
-GENERIC_DE = """
-# Fehler nach Windows-Update: was tun?
-
-Tritt nach einem Windows-Update ein Fehler auf, hilft oft ein Neustart. Prüfen Sie zuerst, ob alle Updates installiert
-sind, und sehen Sie in der Registry nach, ob ein Schlüssel fehlt. Ein Backup schützt vor Datenverlust.
-
-Melden Sie den Fehler mit Nummer und Uhrzeit an den Service Desk. Je genauer die Beschreibung, desto schneller findet
-sich eine Lösung. Allgemeine Hinweise zu Updates stehen im Handbuch des Herstellers.
-"""
-
-XZ_EN = """
-# Backdoor in xz-utils 5.6.0 and 5.6.1
-
-CVE-2024-3094 describes malicious code in the upstream tarballs of xz-utils. On Debian only the testing, unstable and
-experimental distributions were affected; servers running a stable release never received the package.
-
-To find affected Debian servers, list the installed version of liblzma5 with dpkg and compare it with 5.6.0. Upgrade,
-then restart sshd, because the injected code hooks a function of that daemon through systemd.
-"""
-
-XZ_OTHER_EN = XZ_EN.replace("CVE-2024-3094", "CVE-2022-1271").replace("5.6.0 and 5.6.1", "zgrep")
-
-KERBEROS_EN = """
-# Clock skew too great
-
-Kerberos rejects a ticket request when the clock of the client and that of the key distribution center differ by more
-than five minutes. The login fails with the message "Clock skew too great", though the password was right.
-
-Keep the clocks together: install chrony on every domain controller and let the clients follow them. The command
-chronyc tracking shows the offset; a skew below one second is normal.
-"""
+def prose(title: str = "Postfix relay", sentences: int = 12) -> bytes:
+    """An ordinary page of running text."""
+    body = " ".join(
+        f"Sentence {number} explains how {title} decides whether a message may be relayed to another host."
+        for number in range(sentences)
+    )
+    return (
+        f"<html lang='en'><head><title>{title}</title></head><body><main><h1>{title}</h1>"
+        f"<p>{body}</p><p>{body}</p></main></body></html>"
+    ).encode()
