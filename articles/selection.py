@@ -1,0 +1,202 @@
+"""How well a sentence serves a section, and which sentences, instructions and facts are taken (extractive author).
+
+Scores are sums of shares in [0, 1]: how much of the topic a sentence holds, how clearly it is of the section's kind,
+how near its meaning is to the question. The shares and the floor were set by hand on articles about the Debian
+manuals, in both languages, by reading what came out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from articles.cues import cue, cue_match, heading_cue
+from articles.material import statements_of
+from articles.relevance import TopicModel, index_of, overlap, question_terms
+from articles.roles import MustAnswer, PassageView
+from articles.sentences import Statement
+from articles.steps import instruction_kind
+from articles.types import SectionName
+from data.text import terms
+
+__all__ = ["FLOOR", "NEAR_SHARE", "Candidate", "Near", "candidates", "pick", "redundant", "sentence_score", "successor"]
+
+FLOOR: Final = 0.40
+"""Least score of a sentence: about half the topic in it or around it, and a sign of the section's kind."""
+OWN_TOPIC: Final = 0.3
+"""Of a sentence of a narrow kind (a cause, a definition): the least share of the topic in it or in its headings."""
+TOPIC_SHARE: Final = 0.45
+KIND_SHARE: Final = 0.30
+NEAR_SHARE: Final = 0.15
+QUESTION_SHARE: Final = 0.20
+"""Of a sentence that holds all the words of a question of the task; on top of the others."""
+HEADING_BONUS: Final = 0.08
+"""For a sentence under a heading that announces the section ("Cause", "Voraussetzungen")."""
+SUBJECT_BONUS: Final = 0.12
+"""For a definition whose first words name the topic."""
+SAME_SOURCE: Final = 0.05
+"""Taken off for each sentence already taken from the same source, so that no article retells one page."""
+SAME_WORDS: Final = 0.55
+"""Jaccard of terms from which a sentence repeats another one."""
+
+_INSTRUCTIONS_ALLOWED: Final = frozenset(
+    {SectionName.PREREQUISITES, SectionName.RECOMMENDATION, SectionName.DIAGNOSIS, SectionName.DETAILS}
+)
+_NARROW: Final = frozenset(
+    {SectionName.CAUSE, SectionName.SYMPTOMS, SectionName.DEFINITION, SectionName.RECOMMENDATION, SectionName.GOAL}
+)
+_ABOUT: Final = frozenset({SectionName.DEFINITION, SectionName.SCOPE})
+_JUDGES: Final = re.compile(
+    r"(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das) (?:very|great\w*|good|better|best|bad|common|big\w*|"
+    r"small\w*|recent|frequent|serious|problem|mistake|pity|sehr|gute?\w*|bessere?\w*|häufige?\w*|große?\w*|kleine?\w*|schlechte?\w*|"
+    r"problem|fehler|grund|ursache|case|reason|cause|time|fall)\b",
+    re.IGNORECASE,
+)
+_SUBJECT_WORDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    view: PassageView
+    said: Statement
+    score: float
+
+
+Near = Callable[[str, str], float]
+"""(question, sentence) -> cosine of their meanings, 0 where none is known."""
+
+
+def sentence_score(
+    section: SectionName, said: Statement, view: PassageView, model: TopicModel, asked: Sequence[str], near: float
+) -> float:
+    """Return how well `said` serves `section`, 0 where it is not of its kind and answers none of `asked`."""
+    kind = cue(section, said.text, model.language)
+    wanted = max((_answers(question, said, view, model) for question in asked), default=0.0)
+    if kind == 0.0 and wanted < 0.6:
+        return 0.0
+    headings = " ".join(view.headings)
+    own = model.cover((said.text, 1.0), (headings, 0.8))
+    if model.contradicted(said.text) or (section in _NARROW and own < OWN_TOPIC and wanted < 0.6):
+        return 0.0
+    if section in _ABOUT and not _introduces(section, said.text, model):
+        return 0.0
+    about = model.cover((said.text, 1.0), (headings, 0.7), (view.text, 0.6), (view.title, 0.45))
+    score = TOPIC_SHARE * about + KIND_SHARE * kind + NEAR_SHARE * near + QUESTION_SHARE * wanted
+    if view.headings and heading_cue(view.headings[-1]) is section:
+        score += HEADING_BONUS
+    if section in _ABOUT and _names_subject(said.text, model):
+        score += SUBJECT_BONUS
+    return score
+
+
+def _answers(question: str, said: Statement, view: PassageView, model: TopicModel) -> float:
+    wanted = question_terms(question, model.language)
+    index = index_of(said.text)
+    if not wanted or not any(term in index for term in wanted):
+        return 0.0
+    return 0.7 * overlap(wanted, index) + 0.3 * overlap(wanted, index_of(" ".join((*view.headings, view.text))))
+
+
+def _introduces(section: SectionName, sentence: str, model: TopicModel) -> bool:
+    """Tell whether a definition has the topic before its verb and says what it is, not how it is judged."""
+    match = cue_match(section, sentence, model.language)
+    if match is None or _JUDGES.match(sentence, match.start()):
+        return False
+    return any(model.holds(term, index_of(sentence[: match.start()])) for term in model.weights)
+
+
+def _names_subject(sentence: str, model: TopicModel) -> bool:
+    opening = index_of(" ".join(sentence.split()[:_SUBJECT_WORDS]))
+    best = max(model.weights, key=lambda term: model.weights[term], default="")
+    return (
+        any(term in opening for term in model.weights)
+        if not best
+        else best in opening or overlap(model.weights, opening) >= 0.5
+    )
+
+
+def candidates(
+    section: SectionName,
+    questions: Sequence[MustAnswer],
+    views: Mapping[str, PassageView],
+    model: TopicModel,
+    limit: int,
+    near: Near,
+    floor: float = FLOOR,
+) -> list[Candidate]:
+    """Return the sentences of the passages that answer `questions`, scored for `section`, best first."""
+    asked = [question.question for question in questions if not question.required]
+    own = [question.question for question in questions if question.required]
+    found: dict[tuple[str, int], Candidate] = {}
+    for question in questions:
+        for passage in question.passages:
+            view = views[passage]
+            for said in statements_of(view, model.language, limit):
+                key = (view.source, said.start)
+                if key in found or _is_instruction(section, said, model.language):
+                    continue
+                closeness = max((near(text, said.text) for text in (*own, *asked)), default=0.0)
+                score = sentence_score(section, said, view, model, asked, closeness)
+                if score >= floor:
+                    found[key] = Candidate(view, said, score)
+    return sorted(found.values(), key=lambda c: (-c.score, int(c.view.source[1:]), c.said.start))
+
+
+def _is_instruction(section: SectionName, said: Statement, language: str) -> bool:
+    return section not in _INSTRUCTIONS_ALLOWED and instruction_kind(said.text, language) is not None
+
+
+def redundant(text: str, used: Sequence[frozenset[str]], language: str) -> bool:
+    """Tell whether `text` says again what one of the term sets `used` came from."""
+    mine = frozenset(terms(text, language))
+    return any(mine and len(mine & other) / len(mine | other) >= SAME_WORDS for other in used)
+
+
+def successor(candidate: Candidate, language: str, limit: int) -> Statement | None:
+    """Return the sentence that stands right behind in the source and points back to this one, or None."""
+    view = candidate.view
+    for said in statements_of(view, language, limit):
+        if said.start >= candidate.said.end:
+            between = view.text[candidate.said.end - view.start : said.start - view.start]
+            return said if said.dependent and not between.strip() else None
+    return None
+
+
+def pick(
+    section: SectionName,
+    pool: Sequence[Candidate],
+    most: int,
+    used: list[frozenset[str]],
+    model: TopicModel,
+    limit: int,
+) -> list[Candidate]:
+    """Return up to `most` of `pool`, best first with sources in turn; adds what they say to `used`.
+
+    A sentence that points back is taken only with the one before it.
+    """
+    chosen: list[Candidate] = []
+    counts: dict[str, int] = {}
+    left = [candidate for candidate in pool if not candidate.said.dependent]
+    while left and len(chosen) < most:
+        left.sort(
+            key=lambda c: (
+                -(c.score - SAME_SOURCE * counts.get(c.view.source, 0)),
+                int(c.view.source[1:]),
+                c.said.start,
+            )
+        )
+        best = left.pop(0)
+        if redundant(best.said.text, used, model.language):
+            continue
+        chosen.append(best)
+        used.append(frozenset(terms(best.said.text, model.language)))
+        counts[best.view.source] = counts.get(best.view.source, 0) + 1
+        follower = successor(best, model.language, limit)
+        if follower is None or cue(section, follower.text, model.language) == 0.0:
+            continue
+        if len(chosen) < most and not redundant(follower.text, used, model.language):
+            chosen.append(Candidate(best.view, follower, best.score))
+            used.append(frozenset(terms(follower.text, model.language)))
+    return chosen

@@ -1,0 +1,110 @@
+"""Sentences that can stand alone in an article, taken whole or shortened (spec 06, "Author").
+
+A sentence is refused when it points at the page it comes from, speaks of its author, is no whole sentence or is
+in another language; one that only continues the sentence before it is marked. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from articles.cues import dependent_pattern, pointing_pattern
+from articles.plaintext import plain, prose_words
+from articles.shorten import shorten
+from data.text import Span, detect_language
+
+__all__ = ["MAX_SENTENCE_WORDS", "MIN_SENTENCE_WORDS", "Statement", "compose", "in_language", "statement"]
+
+MIN_SENTENCE_WORDS: Final = 4
+MAX_SENTENCE_WORDS: Final = 42
+"""Above this a sentence is hard to read at one go in either language; counted with code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One usable sentence. `pieces` are the spans that stay, in order; `text` is what they say, tidied."""
+
+    start: int
+    end: int
+    pieces: tuple[Span, ...]
+    text: str
+    dependent: bool
+    """It points back ("This …", "Dadurch …"): only right after the sentence that stands before it in the source."""
+
+
+_FIRST_PERSON: Final = re.compile(r"(?<![\w'])(?:I|I'm|I've|us)(?![\w/])")
+_PREFIXED: Final = re.compile(r"[^.:`]{2,45}:\s+\S")
+_END: Final = re.compile(r"[.!]['\"”“»)\]*_`]{0,3}$")
+_BROKEN: Final = re.compile(
+    r"\.\.\.|…|\s#+\s|https?://|www\.|\bftp://|[|{}]|\w@\w|\[\d+\]|\s[*_]\s|^\W*\d+\W*$|\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b"
+)
+_POINTS_BACK: Final = re.compile(r"\b(?:this|these|those|such|dies|diese[mnrs]?|solche[mnrs]?)\b", re.IGNORECASE)
+_GERUND: Final = re.compile(r"\w{3,}ing\s(?!(?:is|are|can|may|must|will|makes?|allows?|helps?|causes?|requires?)\b)")
+_FINITE: Final = re.compile(
+    r"\b(?:is|are|was|were|can|may|must|will|should|makes?|allows?|helps?|causes?|requires?|means?)\b"
+)
+_OPENERS: Final = "`\"'„“»«(*_"
+
+
+def in_language(text: str, language: str) -> bool:
+    """Tell whether `text` may stand in an article in `language`: detected as such, or as no language at all."""
+    return detect_language(text) in {language, "und"}
+
+
+def statement(text: str, span: Span, language: str, limit: int, offset: int = 0) -> Statement | None:
+    """Return the sentence `span` of `text` as it may be used, or None where it cannot stand in an article.
+
+    `limit`: most consecutive prose words of one piece.
+    """
+    raw = span.of(text)
+    if not _END.search(raw) or not in_language(raw, language):
+        return None
+    pieces = shorten(raw, language, limit)
+    if pieces is None:
+        return None
+    body = compose([piece.of(raw) for piece in pieces])
+    opening = raw[pieces[0].start :].lstrip(_OPENERS)
+    if not _usable(body, language):
+        return None
+    base = offset + span.start
+    return Statement(
+        start=base,
+        end=offset + span.end,
+        pieces=tuple(Span(base + piece.start, base + piece.end) for piece in pieces),
+        text=body,
+        dependent=bool(
+            dependent_pattern(language).match(opening) or _POINTS_BACK.search(" ".join(opening.split()[:7]))
+        ),
+    )
+
+
+def _points_back(opening: str, language: str) -> bool:
+    return bool(dependent_pattern(language).match(opening) or _POINTS_BACK.search(" ".join(opening.split()[:7])))
+
+
+def _usable(body: str, language: str) -> bool:
+    words = body.split()
+    if not MIN_SENTENCE_WORDS <= len(words) <= MAX_SENTENCE_WORDS or len(prose_words(body)) < MIN_SENTENCE_WORDS:
+        return False
+    if pointing_pattern(language).search(body) or _FIRST_PERSON.search(body) or _BROKEN.search(body):
+        return False
+    if _PREFIXED.match(body) or body.count("(") != body.count(")") or body.count("`") % 2 or body.count('"') % 2:
+        return False
+    if language == "en" and _GERUND.match(body) and not _FINITE.search(body):
+        return False  # an item of a list of doings, not a sentence
+    first = body.lstrip(_OPENERS)[:1]
+    return first.isupper() or first.isdigit() or body.startswith("`")
+
+
+def compose(quotes: Sequence[str]) -> str:
+    """Return the sentence that verbatim pieces make: marks off, joined, first letter up, a full stop at the end."""
+    body = " ".join(filter(None, (plain(quote) for quote in quotes)))
+    body = re.sub(r"\s+([,;.!?)])", r"\1", body)
+    body = re.sub(r",\s*,", ",", body).strip().lstrip(",;:–—- ")
+    body = re.sub(r"[\s,;:–—-]+$", "", body)
+    if body and not re.search(r"[.!?:]['\"”“»)`]{0,2}$", body):
+        body += "."
+    return body[:1].upper() + body[1:]
