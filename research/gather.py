@@ -323,7 +323,8 @@ def _words(query: str) -> frozenset[str]:
 
 def _gathered(run: _Run, patience: int) -> Gathered:
     failed = [fall for fall in run.shortfalls if fall in {Shortfall.SEARCH_FAILED, Shortfall.FETCH_FAILED}]
-    incomplete = min(failed, key=list(Shortfall).index) if failed else None
+    order = tuple(Shortfall)
+    incomplete = min(failed, key=order.index) if failed else None
     spent = int(run.task.progress.get(DEFERRALS, 0)) >= patience
     conclude = incomplete is None or (incomplete is Shortfall.FETCH_FAILED and spent)
     return Gathered(
