@@ -7,6 +7,7 @@ neighbour changing its rows in between. `overtaken` tells whether another *proce
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ class Writer:
                 tx = Tx(connection, self.clock.now(), self.new_id)
                 yield tx
                 written = events.append(connection, tx.pending_events(), tx.now)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             self._drop_if_broken()
             raise translate(error, self.path) from error
         if written:
@@ -63,7 +64,7 @@ class Writer:
         try:
             with self._readers.connect() as connection, connection.begin():
                 yield connection
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise translate(error, self.path) from error
 
     def mark(self) -> None:

@@ -11,21 +11,18 @@ The rows go through the driver's own `executemany`; a batch costs at most about 
 from __future__ import annotations
 
 import hashlib
-import json
 import marshal
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any
 
 from sqlalchemy import Connection, Table
 
 from data.crud import ledger, repair
-from data.crud.rows import batch_binders, key_columns
-from data.errors import ConstraintViolated, StoreError, translate
+from data.crud.rows import blocks, delete_rows, driver_of, lookup, lookup_keys
+from data.crud.wire import batch_binders, key_columns
+from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
 from data.state import set_state
 from data.store import Store
@@ -33,9 +30,6 @@ from data.tx import Tx
 from data.writer import Writer
 
 __all__ = ["Batch", "BatchOutcome", "write_batch"]
-
-_BLOCK: Final = 1000
-"""Rows digested at once."""
 
 _Rows = list[tuple[Any, ...]]
 
@@ -97,7 +91,7 @@ def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
     action = f"batch:{batch.name}"
     try:
         with writer.transaction() as tx:
-            _execute(tx.conn, prepared, writer.path)
+            _execute(tx.conn, prepared)
             journal_id = ledger.insert_entry(
                 tx, actor=actor, action=action, target=target, before=None, expected={"batch": _summary(prepared)}
             )
@@ -141,11 +135,10 @@ def _prepare(batch: Batch) -> _Prepared:
     table = batch.table
     names = [column.name for column in table.columns]
     rows = _wire(table, batch.upserts, names)
-    key_of = itemgetter(*map(names.index, key_columns(table)))
-    rows.sort(key=key_of)
+    rows.sort(key=itemgetter(*map(names.index, key_columns(table))))
     deletes = _wire(table, batch.deletes, list(key_columns(table)))
     digest = hashlib.sha256()
-    for block in _blocks(rows):
+    for block in blocks(rows):
         # Format 2 has neither references nor interning, so equal rows give equal bytes.
         digest.update(marshal.dumps(block, 2))
     return _Prepared(batch, rows, deletes, digest.hexdigest())
@@ -163,38 +156,33 @@ def _wire(table: Table, rows: Sequence[Mapping[str, Any]], names: list[str]) -> 
         raise ValueError(f"a row of the batch for {table.name} holds what its column cannot: {error}") from error
 
 
-def _execute(conn: Connection, prepared: _Prepared, path: Path) -> None:
-    driver = cast("sqlite3.Connection", conn.connection.driver_connection)
+def _execute(conn: Connection, prepared: _Prepared) -> None:
+    driver = driver_of(conn)
     table = prepared.batch.table
     keys = key_columns(table)
     names = [column.name for column in table.columns]
-    try:
-        if prepared.deletes:
-            condition = " AND ".join(f'"{name}" = ?' for name in keys)
-            driver.executemany(f'DELETE FROM "{table.name}" WHERE {condition}', prepared.deletes)  # noqa: S608
-        if prepared.rows:
-            columns = ", ".join(f'"{name}"' for name in names)
-            marks = ", ".join("?" * len(names))
-            conflict = ", ".join(f'"{name}"' for name in keys)
-            others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
-            driver.executemany(
-                f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks}) '  # noqa: S608
-                f"ON CONFLICT ({conflict}) DO UPDATE SET {others}",
-                prepared.rows,
-            )
-    except sqlite3.Error as error:
-        raise translate(error, path) from error
+    if prepared.deletes:
+        delete_rows(conn, table, prepared.deletes)
+    if prepared.rows:
+        columns = ", ".join(f'"{name}"' for name in names)
+        marks = ", ".join("?" * len(names))
+        conflict = ", ".join(f'"{name}"' for name in keys)
+        others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
+        driver.executemany(
+            f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks}) '  # noqa: S608
+            f"ON CONFLICT ({conflict}) DO UPDATE SET {others}",
+            prepared.rows,
+        )
 
 
 def _fault(conn: Connection, prepared: _Prepared) -> str:
     """Read the rows back on `conn`, compare value by value, and return what is wrong, "" where nothing is."""
     table = prepared.batch.table
-    driver = cast("sqlite3.Connection", conn.connection.driver_connection)
+    driver = driver_of(conn)
     names = [column.name for column in table.columns]
-    key_of = itemgetter(*map(names.index, key_columns(table)))
-    lookup = _lookup(table)
-    for block in _blocks(prepared.rows):
-        found = driver.execute(lookup, (_json_keys(map(key_of, block)),)).fetchall()
+    key_of = _key_of(table)
+    for block in blocks(prepared.rows):
+        found = driver.execute(lookup(table), (lookup_keys(list(map(key_of, block))),)).fetchall()
         if found == block:
             continue
         missing = len(block) - len(found)
@@ -204,35 +192,20 @@ def _fault(conn: Connection, prepared: _Prepared) -> str:
         differing = [name for name, was, now in zip(names, *wrong, strict=True) if was != now]
         return f"{table.name} {key_of(wrong[0])} differs from what was written: {', '.join(differing)}"
     written = set(map(key_of, prepared.rows))
-    single = len(key_columns(table)) == 1
-    gone = [key for key in prepared.deletes if (key[0] if single else key) not in written]
-    for block in _blocks(gone):
-        keys = (key[0] for key in block) if single else iter(block)
-        if left := driver.execute(lookup, (_json_keys(keys),)).fetchall():
+    for block in blocks([key for key in prepared.deletes if key not in written]):
+        if left := driver.execute(lookup(table), (lookup_keys(block),)).fetchall():
             return f"{len(left)} rows of {table.name} are still there after they were deleted"
     return ""
 
 
-@cache
-def _lookup(table: Table) -> str:
-    """Return the statement that reads rows by a JSON array of keys, in the order of that array."""
-    keys = key_columns(table)
-    names = ", ".join(f't."{column.name}"' for column in table.columns)
-    if len(keys) == 1:
-        condition = f't."{keys[0]}" = k.value'
-    else:
-        condition = " AND ".join(f"t.\"{name}\" = json_extract(k.value, '$[{i}]')" for i, name in enumerate(keys))
-    # CROSS JOIN keeps the keys as the outer loop: their order is the order of the rows.
-    return f'SELECT {names} FROM json_each(?) AS k CROSS JOIN "{table.name}" AS t ON {condition}'  # noqa: S608
-
-
-def _json_keys(keys: Iterable[Any]) -> str:
-    return json.dumps(list(keys), ensure_ascii=False)
-
-
-def _blocks(rows: _Rows) -> Iterator[_Rows]:
-    for start in range(0, len(rows), _BLOCK):
-        yield rows[start : start + _BLOCK]
+def _key_of(table: Table) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return what takes the key out of a row of all columns."""
+    names = [column.name for column in table.columns]
+    places = [names.index(name) for name in key_columns(table)]
+    if len(places) == 1:
+        place = places[0]
+        return lambda row: (row[place],)
+    return itemgetter(*places)
 
 
 def _summary(prepared: _Prepared) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from sqlalchemy import Table
 
 from data.crud import ledger, repair
 from data.crud.outcome import WriteOutcome, settle
-from data.crud.rows import Row, RowWork, key_columns, put_rows, read_rows, readable, ref_of, to_wire
+from data.crud.rows import RowWork, put_rows, read_rows
+from data.crud.wire import Row, key_columns, readable, ref_of, to_wire
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
 from data.store import Store

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import insert, update
-
-from data.crud.rows import Row, RowWork, journal_row, readable, row_digest
+from data.crud.rows import RowWork, driver_of, put_rows
+from data.crud.wire import Row, journal_row, readable, row_digest, to_wire
 from data.models import Event, JournalStatus
 from data.schema import journal
 from data.tx import Tx
@@ -21,6 +20,7 @@ __all__ = ["close_entry", "events_of", "expected_form", "fits", "open_entry"]
 
 _DETAILED_ROWS: Final = 50
 """Rows up to which an entry shows each row; above, a digest a row keeps a large ingest readable."""
+_CLOSE: Final = "UPDATE journal SET status = ?, verified = ?, after = ?, reason = ? WHERE id = ? AND status = 'pending'"
 
 
 def expected_form(work: Sequence[RowWork]) -> dict[str, Any]:
@@ -60,21 +60,20 @@ def insert_entry(
 ) -> str:
     """Write a pending entry and return its id."""
     entry_id = tx.new_id("journal")
-    tx.conn.execute(
-        insert(journal).values(
-            id=entry_id,
-            at=tx.now,
-            actor=actor,
-            action=action,
-            target=target,
-            before=before,
-            after=None,
-            expected=expected,
-            verified=False,
-            status=JournalStatus.PENDING.value,
-            reason="",
-        )
-    )
+    values = {
+        "id": entry_id,
+        "at": tx.now,
+        "actor": actor,
+        "action": action,
+        "target": target,
+        "before": before,
+        "after": None,
+        "expected": expected,
+        "verified": False,
+        "status": JournalStatus.PENDING,
+        "reason": "",
+    }
+    put_rows(tx.conn, [RowWork(journal, "", (entry_id,), None, to_wire(journal, values))])
     return entry_id
 
 
@@ -82,11 +81,9 @@ def close_entry(
     tx: Tx, entry_id: str, *, status: JournalStatus, after: Mapping[str, Any] | None = None, reason: str = ""
 ) -> bool:
     """Close a pending entry; return False when somebody else has closed it meanwhile."""
-    statement = update(journal).where(journal.c.id == entry_id, journal.c.status == JournalStatus.PENDING.value)
-    closed = tx.conn.execute(
-        statement.values(status=status.value, verified=status is JournalStatus.VERIFIED, after=after, reason=reason)
-    )
-    return closed.rowcount == 1
+    closed = {"status": status, "verified": status is JournalStatus.VERIFIED, "after": after, "reason": reason}
+    values = to_wire(journal, closed)
+    return driver_of(tx.conn).execute(_CLOSE, (*values.values(), entry_id)).rowcount == 1
 
 
 def events_of(expected: Mapping[str, Any] | None) -> tuple[Event, ...]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from data.crud import ledger, repair
-from data.crud.rows import RowWork, parse_ref, wire_of_readable
+from data.crud.rows import RowWork
+from data.crud.wire import parse_ref, wire_of_readable
 from data.journal import pending_entries
 from data.models import JournalEntry, JournalStatus
 from data.schema import journal

@@ -8,16 +8,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from data.crud import ledger
-from data.crud.rows import (
-    Row,
-    RowWork,
-    delete_rows,
-    differences,
-    journal_row,
-    put_rows,
-    read_rows,
-    wire_of_readable,
-)
+from data.crud.rows import RowWork, delete_rows, put_rows, read_rows
+from data.crud.wire import Row, differences, journal_row, wire_of_readable
 from data.errors import StoreError
 from data.events import CRUD_VERIFICATION_FAILED
 from data.models import Event, JournalStatus
