@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -84,7 +85,8 @@ class PageCache:
             temporary.write_bytes(data)
             temporary.replace(path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
             return
         self._known()[path] = (self._now().timestamp(), len(data))
         self._shrink()

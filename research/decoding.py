@@ -15,6 +15,8 @@ from typing import Any, Final, Protocol
 __all__ = ["Decoder", "DecodingError", "accepted_codings", "decoder_for"]
 
 _PIECE: Final = 64 * 1024
+_GZIP: Final = zlib.MAX_WBITS | 16
+_GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_SLICE: Final = 128
 _ZSTD_WINDOW: Final = 8 * 1024 * 1024
 """RFC 8878 asks a decoder for 8 MiB; browsers allow no more for HTTP."""
@@ -47,39 +49,60 @@ class _Identity:
 
 
 class _Zlib:
-    """gzip (several members) and deflate, with the zlib header or, as some servers send it, without."""
+    """gzip (several members), or deflate in the zlib frame."""
 
     def __init__(self, wbits: int) -> None:
         self._wbits = wbits
         self._inner = zlib.decompressobj(wbits)
-        self._started = False
+        self._after = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._inner.eof:
-                if self._wbits != zlib.MAX_WBITS | 16 or data[:2] != b"\x1f\x8b":
-                    return  # what follows the stream is padding
-                self._inner = zlib.decompressobj(self._wbits)
+                data = self._after = self._after + data
+                if self._wbits != _GZIP or not data.startswith(_GZIP_MAGIC):
+                    self._after = data[:1]  # padding, or the first byte of another member
+                    return
+                self._inner, self._after = zlib.decompressobj(self._wbits), b""
+            yield from self._pieces(data)
+            data = self._inner.unused_data if self._inner.eof else b""
+
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` holds up to the end of the stream, at most `_PIECE` bytes at a time."""
+        while True:
             try:
                 piece = self._inner.decompress(data, _PIECE)
             except zlib.error as error:
-                if self._started or self._wbits != zlib.MAX_WBITS:
-                    raise DecodingError(f"broken compressed body: {error}") from None
-                self._wbits = -zlib.MAX_WBITS
-                self._inner = zlib.decompressobj(self._wbits)
-                continue
-            self._started = True
+                raise DecodingError(f"broken compressed body: {error}") from None
             if piece:
                 yield piece
-            data = self._inner.unused_data if self._inner.eof else self._inner.unconsumed_tail
-            while not self._inner.eof and not data and piece:
-                piece = self._inner.decompress(b"", _PIECE)  # what zlib still holds back
-                if piece:
-                    yield piece
+            data = self._inner.unconsumed_tail
+            if self._inner.eof or not (piece or data):
+                return
 
     def finish(self) -> None:
         if not self._inner.eof:
             raise DecodingError("the compressed body ends too early")
+
+
+class _Deflate:
+    """deflate as it is sent: in the zlib frame of RFC 9110, or bare, as some servers send it."""
+
+    def __init__(self) -> None:
+        self._first = b""
+        self._inner: _Zlib | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._inner is None:
+            data = self._first = self._first + data
+            if len(data) < 2:
+                return
+            framed = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+            self._inner = _Zlib(zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
+        yield from self._inner.feed(data)
+
+    def finish(self) -> None:
+        (self._inner or _Zlib(zlib.MAX_WBITS)).finish()
 
 
 class _Zstd:
@@ -175,9 +198,9 @@ def decoder_for(content_encoding: str) -> Decoder:
 
 def _one(name: str) -> Decoder:
     if name in {"gzip", "x-gzip"}:
-        return _Zlib(zlib.MAX_WBITS | 16)
+        return _Zlib(_GZIP)
     if name == "deflate":
-        return _Zlib(zlib.MAX_WBITS)
+        return _Deflate()
     if name == "zstd":
         return _Zstd()
     module = _brotli() if name == "br" else None

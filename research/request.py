@@ -18,6 +18,7 @@ __all__ = ["Answer", "Deadline", "Limits", "ask"]
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _TYPES: Final = _HTML | {"text/plain", "application/pdf"}
+_SLICE: Final = 4_096  # small, so that a bomb shows its ratio before much of it was undone
 _BOMB_RATIO: Final = 100
 """Text compresses three to twenty times; what still grows a hundredfold at the limit is no page."""
 
@@ -99,7 +100,7 @@ async def _read(response: httpx.Response, url: str, limits: Limits) -> Answer:
         raise FetchError(FetchReason.TOO_LARGE, f"the page has {length} bytes, {most} are read", url=url)
     decoder = decoder_for(response.headers.get("content-encoding", ""))
     body, cut, sent = bytearray(), False, 0
-    async for raw in response.aiter_raw():
+    async for raw in response.aiter_raw(_SLICE):
         sent += len(raw)
         cut = _fill(body, decoder, raw, most)
         if cut:
