@@ -185,11 +185,11 @@ def _mostly_letters(text: str) -> bool:
 
 
 def _damaged_utf8(data: bytes) -> str | None:
-    """Return `data` as UTF-8 with replacement signs where nearly all of its sequences are valid UTF-8."""
+    """Return `data` as UTF-8 with replacement signs where most sequences are valid: by chance none would be."""
     text = data.decode("utf-8", "replace")
     lost = text.count("\ufffd")
     kept = sum(1 for char in text if char > "\x7f") - lost
-    return text if kept >= 9 * lost else None
+    return text if kept >= 2 * lost else None
 
 
 def _detected(data: bytes) -> Decoded | None:

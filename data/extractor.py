@@ -60,10 +60,15 @@ class Extractor:
         worker = await self._idle.get()
         try:
             if worker is None or worker.returncode is not None:
+                await self._kill(worker)
+                worker = None
                 worker = await self._start()
             request = json.dumps({"content_type": content_type, "url": url}).encode()
             async with asyncio.timeout(self._timeout):
                 answer = await self._ask(worker, request, data)
+            if answer.get("lost"):  # it ran out of memory, said so, and ends
+                await self._kill(worker)
+                worker = None
         except TimeoutError:
             await self._kill(worker)
             worker = None

@@ -6,6 +6,7 @@ The product works in two languages (spec 00); anything else, and anything too sh
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from data.characters import fold, word_set
@@ -87,28 +88,34 @@ _ENDING_WEIGHT: Final = 0.5  # an ending is weaker evidence than a function word
 _LETTER_WEIGHT: Final = 0.75  # a word with ä, ö, ü or ß
 
 
+@lru_cache(maxsize=32_768)
+def _sign(token: str) -> tuple[float, float]:
+    """Return how much one word as written says for German and for English."""
+    word = fold(token)
+    letters = _LETTER_WEIGHT if any(letter in "äöüßÄÖÜ" for letter in token) else 0.0
+    if word in _EVIDENCE_DE:
+        return 1.0 + letters, 0.0
+    if word in _EVIDENCE_EN:
+        return letters, 1.0
+    if len(word) > 5 and _ENDINGS_DE.search(word):
+        return _ENDING_WEIGHT + letters, 0.0
+    if len(word) > 5 and _ENDINGS_EN.search(word):
+        return letters, _ENDING_WEIGHT
+    return letters, 0.0
+
+
 def detect_language(text: str) -> str:
     """Return `de`, `en`, or `und` where neither stands out (other languages, code, a bare product name).
 
     Long texts need the share of function words that German and English have (a fourth and more in prose, an
     eighth among many names; a kindred language such as Dutch stays below); short labels need one clear sign.
     """
-    tokens = [match.group() for match in _WORD.finditer(text[:_SAMPLE])]
+    tokens = _WORD.findall(text[:_SAMPLE])
     if not tokens:
         return "und"
-    german = english = 0.0
-    for token in tokens:
-        word = fold(token)
-        if word in _EVIDENCE_DE:
-            german += 1
-        elif word in _EVIDENCE_EN:
-            english += 1
-        elif len(word) > 5 and _ENDINGS_DE.search(word):
-            german += _ENDING_WEIGHT
-        elif len(word) > 5 and _ENDINGS_EN.search(word):
-            english += _ENDING_WEIGHT
-        if any(letter in "äöüßÄÖÜ" for letter in token):
-            german += _LETTER_WEIGHT
+    signs = [_sign(token) for token in tokens]
+    german = sum(sign[0] for sign in signs)
+    english = sum(sign[1] for sign in signs)
     best, other = max(german, english), min(german, english)
     enough = best >= _ENDING_WEIGHT if len(tokens) < 12 else best >= 0.12 * len(tokens)
     if not enough or best < 1.25 * other or best == other:

@@ -115,7 +115,7 @@ def _visible(text: str, hidden: list[str]) -> str:
     """Take off what a reader does not see, and the marks of what is seen."""
 
     def note(match: re.Match[str]) -> str:
-        hidden.append(re.sub(r"<[^<>]*>|<!--|-->", " ", match.group()).strip())
+        hidden.append(re.sub(r"<!--|-->|<[^<>]*>", " ", match.group()).strip())
         return ""
 
     text = _COMMENT.sub(note, text)

@@ -131,7 +131,8 @@ def _running(pages: list[list[str]]) -> frozenset[str]:
     seen: Counter[str] = Counter()
     for lines in pages:
         filled = [line for line in lines if line]
-        seen.update({re.sub(r"\d+", "#", line) for line in filled[:2] + filled[-2:]})
+        edges = [line for line in filled[:2] + filled[-2:] if not _ITEM.match(line)]
+        seen.update({re.sub(r"\d+", "#", line) for line in edges})
     return frozenset(line for line, count in seen.items() if count >= max(3, len(pages) // 2))
 
 
