@@ -31,6 +31,7 @@ _TRAILING: Final = re.compile(r"[\s!?.,;:*\-–(]+$")
 _DANGLING: Final = re.compile(
     r"(?:\s+(?:in|an|am|im|bei|beim|auf|von|mit|for|of|at|on|to|from|with|the|der|die|das|den|dem))+$"
 )
+_SPACED: Final = re.compile(r"\s+([,;:.])")
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 110
 """A topic of more characters is cut at a word: what comes last in a long ticket title is its circumstances."""
@@ -45,27 +46,30 @@ _EXTRA: Final = 3
 
 
 def public_label(label: str, privacy: GuardPolicy = DEFAULT_POLICY) -> str:
-    """Return a label as it may be shown outside: private tokens, mail prefixes and shouting marks off, not too long."""
+    """Return a label as it may be shown outside: private tokens, mail prefixes and shouting marks off, not too long.
+
+    A preposition goes with the private word that it leads to: "full on srv-a.corp, again" is "full, again".
+    """
     shown = " ".join(normalise(label).split())
-    whole = shown
     while found := private_tokens(shown, privacy):
         for token in reversed(found):
             start, end = _whole_words(shown, token.start, token.end)
-            shown = f"{shown[:start]} {shown[end:]}"
-        shown = " ".join(shown.split())
+            shown = f"{_DANGLING.sub('', shown[:start].rstrip())} {shown[end:]}"
+        shown = _SPACED.sub(r"\1", " ".join(shown.split()))
     shown = _LEADING.sub("", shown)
     if len(shown) > _LONGEST:
-        shown = shown[:_LONGEST].rsplit(" ", 1)[0]
-    shown = _TRAILING.sub("", shown)
-    return shown if whole.endswith(shown) else _DANGLING.sub("", shown)
+        shown = _DANGLING.sub("", shown[:_LONGEST].rsplit(" ", 1)[0])
+    return _TRAILING.sub("", shown)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a span to the white space around it, punctuation at its end left out."""
     while start > 0 and not text[start - 1].isspace():
         start -= 1
-    while end < len(text) and not text[end].isspace():
-        end += 1
-    return start, end
+    tail = end
+    while tail < len(text) and not text[tail].isspace():
+        tail += 1
+    return start, tail if text[end:tail].strip(",;:.") else end
 
 
 @dataclass(frozen=True)

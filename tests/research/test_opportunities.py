@@ -228,7 +228,8 @@ def test_communities_do_not_depend_on_the_order_of_the_edges() -> None:
     [
         ("AW: VPN-Fehler 809 bei L2TP (INC-204511)", "VPN-Fehler 809 bei L2TP"),
         ("Runbook: Spooler neu starten", "Spooler neu starten"),
-        ("Backup of srv-fs01.corp fails!!!", "Backup of fails"),
+        ("Backup of srv-fs01.corp fails!!!", "Backup fails"),
+        ("Disk full on /var/log of lnx-app03.corp, no space left", "Disk full on /var/log, no space left"),
         ("Anruf von j.petersen@brueckner-sohl.example", "Anruf"),
         ("[EXT] *** KB5034441 schlägt mit 0x80070643 fehl", "KB5034441 schlägt mit 0x80070643 fehl"),
         ("SAP Druck kommt nicht an Arbeitsplatzdrucker an", "SAP Druck kommt nicht an Arbeitsplatzdrucker an"),
