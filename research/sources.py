@@ -42,7 +42,7 @@ _CLASS_VALUE: Final[Mapping[SourceClass, float]] = {
     SourceClass.BLOG: 0.48,
     SourceClass.FORUM: 0.45,
     SourceClass.UNKNOWN: 0.40,
-    SourceClass.AGGREGATOR: 0.10,
+    SourceClass.AGGREGATOR: 0.0,
 }
 _STANDING: Final[Mapping[SourceClass, float]] = {
     SourceClass.STANDARD: 0.95,
