@@ -13,7 +13,7 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -155,10 +155,11 @@ class SearxngBackend:
                     return answer
                 notes += answer.notes
                 break
-            found = _hits(answer, start=len(rows))
+            found = _hits(answer)
             failed |= dict.fromkeys(_failed_engines(answer))
             known = {hit.url for hit in rows}
-            rows += [hit for hit in found if hit.url not in known]
+            new = [hit for hit in found if hit.url not in known]
+            rows += [replace(hit, rank=rank) for rank, hit in enumerate(new, start=len(rows) + 1)]
             if not found or len(rows) >= limit:
                 break
         if rows:
@@ -275,7 +276,7 @@ def _failed_engines(answer: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for name in names if isinstance(name, str) and name))
 
 
-def _hits(answer: Mapping[str, Any], start: int = 0) -> list[Hit]:
+def _hits(answer: Mapping[str, Any]) -> list[Hit]:
     """Return the usable rows, best first; order and scores of the server are neither sorted nor bounded."""
     rows = answer.get("results")
     usable = [row for row in rows[:_MAX_ROWS] if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -296,7 +297,7 @@ def _hits(answer: Mapping[str, Any], start: int = 0) -> list[Hit]:
                 snippet=_plain(row.get("content")),
                 published_at=_date(row),
                 engine="+".join(sorted(_names(row))),
-                rank=start + len(hits) + 1,
+                rank=len(hits) + 1,
                 score=round(_number(row.get("score")) / best, 6) if best > 0 else 0.0,
                 category=_text(row.get("category")),
             )

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
+import idna
+
 __all__ = ["canonical_url", "clean_url", "domain_of"]
 
 _TRACKING: Final = re.compile(
@@ -34,7 +36,7 @@ def clean_url(url: str) -> str:
     if scheme not in _DEFAULT_PORTS or not host or re.search(r"\s", url):
         raise ValueError(f"{url!r} is no web address")
     if not host.isascii():
-        host = host.encode("idna").decode("ascii")
+        host = idna.encode(host, uts46=True).decode("ascii")  # IDNAError is a ValueError
     netloc = f"[{host}]" if ":" in host else host
     if parts.port is not None and parts.port != _DEFAULT_PORTS[scheme]:
         netloc += f":{parts.port}"
