@@ -8,6 +8,7 @@ cancelled task cannot tear it, and it either happens or not. A read is a plain f
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -144,9 +145,10 @@ class Store:
         if self._closing is not None:
             raise StoreClosed(f"the store at {self.path} is closed")
         try:
-            async with self._async_readers.connect() as connection, connection.begin():
+            async with self._async_readers.connect() as connection:
+                await connection.begin()  # ends with the connection: there is nothing to commit
                 return await connection.run_sync(fn, *args, **kwargs)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise translate(error, self.path) from error
 
     async def read_bulk(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -156,9 +158,10 @@ class Store:
 
         def run() -> T:
             try:
-                with self._sync_readers.connect() as connection, connection.begin():
+                with self._sync_readers.connect() as connection:
+                    connection.begin()  # ends with the connection: there is nothing to commit
                     return fn(connection, *args, **kwargs)
-            except SQLAlchemyError as error:
+            except (SQLAlchemyError, sqlite3.Error) as error:
                 raise translate(error, self.path) from error
 
         return await asyncio.wrap_future(self._read_threads.submit(run))

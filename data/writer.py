@@ -62,7 +62,8 @@ class Writer:
     def fresh(self) -> Iterator[Connection]:
         """Yield another connection in a snapshot of its own: what is on it was really committed."""
         try:
-            with self._readers.connect() as connection, connection.begin():
+            with self._readers.connect() as connection:
+                connection.begin()
                 yield connection
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise translate(error, self.path) from error
