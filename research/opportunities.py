@@ -7,8 +7,9 @@ same gap.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from statistics import fmean
@@ -16,11 +17,20 @@ from typing import Final
 
 from data.graph import GraphSnapshot
 from data.models import ArticleType, NodeKind
-from data.text import Identifier, IdentifierClass, detect_language
+from data.text import Identifier, IdentifierClass, detect_language, fold
 from research.communities import find_communities
 from research.duplicates import DuplicateIndex, DuplicatePolicy, TaskShape
 from research.private import DEFAULT_POLICY, GuardPolicy
-from research.wording import Rarity, Reading, majority_language, names_a_subject, public_label, shared_topic
+from research.wording import (
+    Rarity,
+    Reading,
+    majority_language,
+    names_a_subject,
+    public_label,
+    read_node,
+    read_topic,
+    shared_topic,
+)
 
 __all__ = ["KINDS", "Opportunity", "OpportunityPolicy", "find"]
 
@@ -137,7 +147,7 @@ class _View:
     def __init__(self, graph: GraphSnapshot, policy: OpportunityPolicy) -> None:
         self.graph = graph
         self.policy = policy
-        self.readings = [Reading(node, public_label(node.label, policy.privacy)) for node in graph.nodes]
+        self.readings = [read_node(node, policy.privacy) for node in graph.nodes]
         self.rarity = Rarity(self.readings)
         self.edges: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for a, b, weight in graph.vectors:
@@ -218,17 +228,33 @@ def _missing_references(view: _View) -> Iterator[Opportunity]:
             if value in in_label or value not in named:
                 named[value] = identifier
             if _explains(view, place, in_label=value in in_label):
-                explained.add(value)
-                explained.add(identifier.product)
-    for value, places in sorted(mentions.items()):
-        identifier = named[value]
-        if len(places) < view.policy.mention_min_nodes or value in explained or identifier.product in explained - {""}:
-            continue
-        if value.startswith("ta0"):  # a tactic is a shelf of techniques, not a subject
-            continue
-        gap = _missing_reference(view, identifier, places)
-        if gap is not None:
-            yield gap
+                explained |= {value, identifier.product} - {""}
+    open_ones = {
+        value: places
+        for value, places in sorted(mentions.items())
+        if len(places) >= view.policy.mention_min_nodes and not {value, named[value].product} & explained
+    }
+    late = _explained_further_down(view, open_ones)
+    for value, places in open_ones.items():
+        # a tactic (TA0001) is a shelf of techniques, not a subject
+        if value not in late and not value.startswith("ta0"):
+            gap = _missing_reference(view, named[value], places)
+            if gap is not None:
+                yield gap
+
+
+def _explained_further_down(view: _View, values: Collection[str]) -> set[str]:
+    """Return those of `values` that a reference speaks of where its body was not read.
+
+    By the last word of the value ("809" of "error 809"): here a gap too few is better than one too many.
+    """
+    needles = {value: re.compile(rf"(?<!\w){re.escape(value.split()[-1])}(?!\w)") for value in values}
+    found: set[str] = set()
+    for place, reading in enumerate(view.readings):
+        tail = fold(reading.body_tail()) if view.answers(place) else ""
+        if tail:
+            found |= {value for value, needle in needles.items() if value not in found and needle.search(tail)}
+    return found
 
 
 def _explains(view: _View, place: int, *, in_label: bool) -> bool:
@@ -260,7 +286,7 @@ def _same_subject(topic: str, readings: Sequence[Reading]) -> list[Reading]:
     """Return the nodes that share more with the topic than its code: a telling word, else any word."""
     if not readings:
         return []
-    said = Reading(readings[0].node, topic).label_stems
+    said = read_topic(readings[0].node, topic).label_stems
     telling = {key for key, word in said.items() if names_a_subject(word)} or set(said)
     return [reading for reading in readings if telling & reading.keys]
 

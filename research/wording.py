@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Final
 
 from data.nodes import NodeContent
@@ -20,7 +20,17 @@ from data.text import Identifier, detect_language, fold, identifiers, normalise,
 from research.private import DEFAULT_POLICY, GuardPolicy, private_tokens
 from research.vocabulary import GENERIC_WEIGHT, word_weight
 
-__all__ = ["Rarity", "Reading", "Topic", "majority_language", "names_a_subject", "public_label", "shared_topic"]
+__all__ = [
+    "Rarity",
+    "Reading",
+    "Topic",
+    "majority_language",
+    "names_a_subject",
+    "public_label",
+    "read_node",
+    "read_topic",
+    "shared_topic",
+]
 
 _LEADING: Final = re.compile(
     r"^(?:(?:re|aw|wg|fw|fwd|antwort|weiterleitung)\s*:\s*|(?:runbook|how-?to|anleitung|faq|kb|ticket|incident|störung)\s*:\s*"
@@ -35,7 +45,7 @@ _SPACED: Final = re.compile(r"\s+([,;:.])")
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 110
 """A topic of more characters is cut at a word: what comes last in a long ticket title is its circumstances."""
-_BODY: Final = 1_500
+BODY_READ: Final = 1_000
 """Characters of a body that are read for terms and identifiers: a ticket names its subject at its beginning."""
 _OWN_AFFAIR: Final = 0.5
 """Share of a label's weight that the other seeds must confirm, or the label speaks of its own case alone."""
@@ -72,45 +82,66 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return start, tail if text[end:tail].strip(",;:.") else end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """One node, read once: what its public label and the beginning of its body speak of."""
+    """One node, read: what its public label and the beginning of its body speak of. Get one from `read_node`."""
 
     node: NodeContent
     label: str
     """The public label."""
+    label_stems: Mapping[str, str]
+    """Stems of the label's terms, identifiers left out, each with the word as it is written there."""
+    label_identifiers: tuple[Identifier, ...]
+    identifiers: Mapping[str, Identifier]
+    """Identifiers of label and body by value."""
+    keys: frozenset[str]
+    """Stems and identifier values of label and body."""
 
-    @cached_property
-    def label_stems(self) -> Mapping[str, str]:
-        """Stems of the label's terms, identifiers left out, each with the word as it is written there."""
-        inside = {_stem(term) for term in terms(self.label, "und")}
-        written: dict[str, str] = {}
-        for word in _WORD.findall(self.label):
-            key = _stem(word)
-            if key in inside:
-                written.setdefault(key, word)
-        return written
-
-    @cached_property
+    @property
     def label_keys(self) -> Mapping[str, str]:
         """All that the label says: its stems, and the values of its identifiers, each as it is written there."""
         return {**{item.value: item.text for item in self.label_identifiers}, **self.label_stems}
 
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """Stems and identifier values of label and body."""
-        body = (_stem(term) for term in terms(self.node.body[:_BODY], "und"))
-        return frozenset((*body, *self.label_keys, *self.identifiers))
+    def body_tail(self) -> str:
+        """Return what of the body was not read."""
+        return self.node.body[BODY_READ:]
 
-    @cached_property
-    def label_identifiers(self) -> tuple[Identifier, ...]:
-        return identifiers(self.label)
 
-    @cached_property
-    def identifiers(self) -> Mapping[str, Identifier]:
-        """Identifiers of label and body by value."""
-        found = [*self.label_identifiers, *identifiers(normalise(self.node.body[:_BODY]))]
-        return {item.value: item for item in reversed(found)}
+def read_node(node: NodeContent, privacy: GuardPolicy = DEFAULT_POLICY) -> Reading:
+    """Read a node. What a text speaks of is kept for the next scan: most nodes are the same then."""
+    label, label_stems, label_identifiers = _read_label(node.label, privacy)
+    found, body_keys = _read_body(node.body[:BODY_READ])
+    named = {item.value: item for item in reversed((*label_identifiers, *found))}
+    return Reading(node, label, label_stems, label_identifiers, named, body_keys | {*label_stems, *named})
+
+
+def read_topic(node: NodeContent, topic: str) -> Reading:
+    """Read a topic as if it were the label of a node without a body."""
+    stems, found = _stems_of(topic), identifiers(topic)
+    named = {item.value: item for item in found}
+    return Reading(node, topic, stems, found, named, frozenset({*stems, *named}))
+
+
+@lru_cache(maxsize=16_384)
+def _read_label(label: str, privacy: GuardPolicy) -> tuple[str, Mapping[str, str], tuple[Identifier, ...]]:
+    public = public_label(label, privacy)
+    return public, _stems_of(public), identifiers(public)
+
+
+@lru_cache(maxsize=8_192)
+def _read_body(head: str) -> tuple[tuple[Identifier, ...], frozenset[str]]:
+    head = normalise(head)
+    return identifiers(head), frozenset(_stem(term) for term in terms(head, "und"))
+
+
+def _stems_of(label: str) -> Mapping[str, str]:
+    inside = {_stem(term) for term in terms(label, "und")}
+    written: dict[str, str] = {}
+    for word in _WORD.findall(label):
+        key = _stem(word)
+        if key in inside:
+            written.setdefault(key, word)
+    return written
 
 
 def _stem(word: str) -> str:
@@ -180,7 +211,7 @@ def shared_topic(readings: Sequence[Reading], rarity: Rarity, focus: Identifier 
 
 
 def _of(text: str, readings: Sequence[Reading], shared: Mapping[str, float]) -> Topic:
-    said = Reading(readings[0].node, text).label_keys
+    said = read_topic(readings[0].node, text).label_keys
     telling = {key for key, word in said.items() if key in shared and word_weight(fold(word)) > GENERIC_WEIGHT}
     return Topic(text, tuple(reading for reading in readings if telling & reading.keys))
 
