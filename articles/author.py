@@ -21,6 +21,7 @@ from articles.relevance import Nearness, TopicModel, index_of, topic_model
 from articles.roles import (
     ArticleDraft,
     ArticleDraftRequest,
+    CorrectionBackground,
     DraftCitation,
     DraftClaim,
     DraftFact,
@@ -31,11 +32,12 @@ from articles.roles import (
 )
 from articles.selection import FLOOR, NEAR_SHARE, Candidate, Near, candidates, pick, redundant
 from articles.types import OPERATIONAL, REQUIRED_SECTIONS, SectionName
-from data.models import ArticleType
+from data.models import ArticleType, SourceClass
 from data.text import fold, terms
+from research.private import DEFAULT_POLICY, GuardPolicy, PrivateKind, private_tokens
 from vector.embed import Embedder
 
-__all__ = ["write_article"]
+__all__ = ["FACT_TOPIC", "fresh_claims", "public_title", "write_article"]
 
 _S = SectionName
 MOST: Final[Mapping[SectionName, int]] = {
@@ -53,11 +55,14 @@ MOST: Final[Mapping[SectionName, int]] = {
     _S.DETAILS: 4,
 }
 """Sentences a section takes at most: what a person reads before a decision, not all there is."""
+ALWAYS_PRIVATE: Final = frozenset({PrivateKind.NODE_ID, PrivateKind.PRIVATE_TERM})
+"""Private whatever the source; the other kinds only where the house itself wrote it."""
 MOST_SUMMARY: Final = 2
 MOST_FACTS: Final = 20
 MOST_CRITERIA: Final = 3
 MOST_VERSIONS: Final = 3
 MOST_OPTIONS: Final = 6
+MOST_FRESH: Final = 2
 MOST_EMBEDDED: Final = 120
 """Sentences embedded for one draft; a second on two cores."""
 FACT_TOPIC: Final = 0.45
@@ -104,6 +109,7 @@ class _Desk:
     model: TopicModel
     near: Near = field(default=lambda _question, _sentence: 0.0)
     used: list[frozenset[str]] = field(default_factory=list)
+    guard: GuardPolicy = DEFAULT_POLICY
 
     def questions(self, name: SectionName) -> list[MustAnswer]:
         return [question for question in self.request.questions if question.section is name]
@@ -112,17 +118,28 @@ class _Desk:
         self, name: SectionName, questions: Sequence[MustAnswer] | None = None, floor: float = FLOOR
     ) -> list[Candidate]:
         asked = self.questions(name) if questions is None else questions
-        return candidates(name, asked, self.views, self.model, self.request.max_quote_words, self.near, floor)
+        found = candidates(name, asked, self.views, self.model, self.request.max_quote_words, self.near, floor)
+        return [candidate for candidate in found if not self.private(candidate.said.text, candidate.view)]
+
+    def private(self, text: str, view: PassageView) -> bool:
+        """Tell whether `text` may not stand in an article: the house's own hosts and people, configured terms."""
+        kinds = frozenset(PrivateKind) if view.source_class is SourceClass.OWN else ALWAYS_PRIVATE
+        return bool(private_tokens(text, self.guard, kinds=kinds))
 
     def take(self, name: SectionName, most: int, pool: Sequence[Candidate]) -> list[Candidate]:
         return pick(name, pool, most, self.used, self.model, self.request.max_quote_words)
 
 
-def write_article(request: ArticleDraftRequest, embedder: Embedder) -> ArticleDraft:
-    """Return the draft for `request`. Blocking: embeds the sentences of the brief's passages once."""
+def write_article(
+    request: ArticleDraftRequest, embedder: Embedder, guard: GuardPolicy = DEFAULT_POLICY
+) -> ArticleDraft:
+    """Return the draft for `request`. Blocking: embeds the sentences of the brief's passages once.
+
+    Passages that hold what `guard` calls private are not used.
+    """
     views = {view.id: view for view in request.passages}
     model = topic_model(request.topic, request.language, [view.text for view in request.passages])
-    desk = _Desk(request, views, model)
+    desk = _Desk(request, views, model, guard=guard)
     desk.near = _nearness(request, desk, embedder)
     sections: dict[SectionName, DraftSection] = {}
     if request.type in OPERATIONAL:
@@ -141,11 +158,56 @@ def write_article(request: ArticleDraftRequest, embedder: Embedder) -> ArticleDr
     summary, sections = _summary(desk, sections)
     ordered = tuple(sections[name] for name in (*REQUIRED_SECTIONS[request.type], _S.DETAILS) if name in sections)
     return ArticleDraft(
-        title=title_for(request.topic, request.type, request.language),
+        title=public_title(request.topic, request.type, request.language, guard),
         summary=summary,
         applies_to=_applies_to(desk, ordered),
         sections=ordered,
     )
+
+
+def public_title(topic: str, type_: ArticleType, language: str, guard: GuardPolicy) -> str:
+    """Return the title of an article on `topic`, with everything private taken out of the topic."""
+    kept = topic
+    for token in reversed(private_tokens(topic, guard)):
+        kept = f"{kept[: token.start]} {kept[token.end :]}"
+    return title_for(re.sub(r"\s+([,.;:!?)])", r"\1", kept).strip(" ,;:-–("), type_, language)
+
+
+def fresh_claims(
+    background: CorrectionBackground,
+    sections: Sequence[DraftSection],
+    summary: Sequence[DraftClaim],
+    name: SectionName,
+    embedder: Embedder,
+    guard: GuardPolicy = DEFAULT_POLICY,
+) -> tuple[DraftClaim, ...]:
+    """Return up to two sentences for section `name` that say nothing the draft says already; a corrector's refill."""
+    request = ArticleDraftRequest(
+        **background.model_dump(include={"topic", "type", "language", "directives", "max_quote_words"}),
+        earlier_rejections=(),
+        required_sections=REQUIRED_SECTIONS[background.type],
+        questions=background.questions,
+        passages=background.passages,
+    )
+    views = {view.id: view for view in request.passages}
+    model = topic_model(request.topic, request.language, [view.text for view in request.passages])
+    desk = _Desk(request, views, model, guard=guard)
+    texts = [claim.text for claim in summary] + [text for section in sections for text in _texts(section)]
+    desk.used = [frozenset(terms(text, request.language)) for text in texts]
+    questions = desk.questions(name)
+    if name is _S.DETAILS:
+        questions = [question for question in request.questions if not question.required or question.section is name]
+    pool = desk.pool(name, questions)
+    desk.near = Nearness(embedder, [q.question for q in questions], [c.said.text for c in pool[:MOST_EMBEDDED]])
+    chosen = desk.take(name, MOST_FRESH, desk.pool(name, questions))
+    groups = arrange_claims(chosen, views, request.language, request.max_quote_words)
+    return tuple(claim for group in groups for claim in group)
+
+
+def _texts(section: DraftSection) -> list[str]:
+    found = [claim.text for group in section.paragraphs for claim in group]
+    found += [claim.text for option in section.options for claim in option.criteria]
+    return found + [step.text for step in section.steps] + [fact.description for fact in section.facts]
 
 
 def _nearness(request: ArticleDraftRequest, desk: _Desk, embedder: Embedder) -> Near:
@@ -167,7 +229,8 @@ def _operational(desk: _Desk) -> dict[SectionName, DraftSection]:
         for question in desk.questions(name)
         for passage in question.passages
     ]
-    found = procedure(list({view.id: view for view in answering}.values()), desk.model, request.max_quote_words)
+    distinct = list({view.id: view for view in answering}.values())
+    found = procedure(distinct, desk.model, request.max_quote_words, desk.private)
     sections: dict[SectionName, DraftSection] = {}
     for name, steps in (
         (_S.SOLUTION_STEPS, found.solution),
@@ -193,6 +256,8 @@ def _facts_section(desk: _Desk) -> dict[SectionName, DraftSection]:
                 (fact.description, 1.0), (fact.term, 1.0), (" ".join(view.headings), 0.9), (view.text, 0.6)
             )
             if about < FACT_TOPIC or key in scored or redundant(fact.description, desk.used, request.language):
+                continue
+            if desk.private(f"{fact.term} {fact.description}", view):
                 continue
             drafted = DraftFact(
                 term=fact.term,

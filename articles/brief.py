@@ -16,7 +16,7 @@ from articles.cues import question_section
 from articles.drafts import Shelf
 from articles.material import statements_of
 from articles.phrases import must_answer_question
-from articles.relevance import LEXICAL_SHARE, Nearness, TopicModel, topic_model
+from articles.relevance import LEXICAL_SHARE, Nearness, TopicModel, specific_terms, topic_model
 from articles.roles import BriefAnswer, BriefRequest, Contradiction, MustAnswer, PassageView
 from articles.sentences import in_language
 from articles.types import REQUIRED_SECTIONS, SectionName, Source
@@ -51,6 +51,7 @@ STANDING: Final[Mapping[SourceClass, int]] = {
 
 
 EMBEDDED_CHARS: Final = 280
+_OPERATIONAL: Final = frozenset({SectionName.SOLUTION_STEPS, SectionName.VALIDATION_STEPS, SectionName.DIAGNOSIS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +155,22 @@ def _embedded(view: PassageView) -> str:
 
 
 def must_answer(topic: str, questions: Sequence[str], type_: ArticleType, language: str) -> tuple[MustAnswer, ...]:
-    """Return the type's questions, one a required section, then the task's own, each once."""
+    """Return the type's questions, one a required section, then those of the task that ask for more, each once.
+
+    A question of the task that only asks for a kind of answer ("What is the cause?") is the type's own where the type
+    has that section, and none of this article's where it has not; no other type answers how to solve and verify.
+    """
+    sections = REQUIRED_SECTIONS[type_]
     found = [
         MustAnswer(id="", section=name, question=must_answer_question(name, topic, language), required=True)
-        for name in REQUIRED_SECTIONS[type_]
+        for name in sections
     ]
     for question in dict.fromkeys(" ".join(question.split()) for question in questions):
-        if question:
-            section = question_section(question)
-            if section not in REQUIRED_SECTIONS[type_]:
-                section = SectionName.DETAILS
-            found.append(MustAnswer(id="", section=section, question=question, required=False))
+        section = question_section(question)
+        if not specific_terms(question, topic, language) or (section in _OPERATIONAL and section not in sections):
+            continue
+        place = section if section in sections else SectionName.DETAILS
+        found.append(MustAnswer(id="", section=place, question=question, required=False))
     return tuple(entry.model_copy(update={"id": f"Q{number}"}) for number, entry in enumerate(found, 1))
 
 

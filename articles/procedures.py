@@ -5,7 +5,7 @@ One source's list leads, because two manuals' steps mixed are nobody's procedure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,10 +44,21 @@ class _Placed:
     place: SectionName
 
 
-def procedure(views: Sequence[PassageView], model: TopicModel, limit: int) -> Procedure:
-    """Return the steps of `views` for `model`'s topic; empty parts where there are none."""
+def procedure(
+    views: Sequence[PassageView],
+    model: TopicModel,
+    limit: int,
+    private: Callable[[str, PassageView], bool] = lambda _text, _view: False,
+) -> Procedure:
+    """Return the steps of `views` for `model`'s topic; empty parts where there are none.
+
+    A step whose text or command is `private` is left out.
+    """
     placed = [
-        one for view in sorted(views, key=lambda v: (int(v.source[1:]), v.start)) for one in _place(view, model, limit)
+        one
+        for view in sorted(views, key=lambda v: (int(v.source[1:]), v.start))
+        for one in _place(view, model, limit)
+        if not private(f"{one.step.text} {_code(one)}", view)
     ]
     lead = _lead(placed, views, model)
     if lead is None:

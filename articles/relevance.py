@@ -9,17 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
 
 from articles.cues import word_list
 from articles.roles import PassageView
-from data.text import identifiers, stem, term_in, term_index, terms
+from data.text import fold, identifiers, stem, term_in, term_index, terms
 from vector.embed import Embedder
 
-__all__ = ["LEXICAL_SHARE", "Nearness", "TopicModel", "index_of", "overlap", "question_terms", "topic_model"]
+__all__ = [
+    "LEXICAL_SHARE",
+    "Nearness",
+    "TopicModel",
+    "index_of",
+    "overlap",
+    "question_terms",
+    "specific_terms",
+    "topic_model",
+]
 
 HEADING_SHARE: Final = 0.8
 """A topic word in a heading above the passage counts this much of one in it; in the page's title, the half."""
@@ -101,6 +110,19 @@ def _rarity(found: int, among: int) -> float:
 def question_terms(question: str, language: str) -> tuple[str, ...]:
     """Return the terms a question is about, asking words left out, each once."""
     return tuple(dict.fromkeys(term for term in terms(question, language) if term not in word_list("asking")))
+
+
+@cache
+def _kind_stems() -> frozenset[str]:
+    return frozenset(stem(fold(word), language) for word in word_list("kinds_of_answer") for language in ("de", "en"))
+
+
+def specific_terms(question: str, topic: str, language: str) -> tuple[str, ...]:
+    """Return the terms by which a question asks for more than a kind of answer about the topic itself."""
+    about = index_of(topic)
+    return tuple(
+        term for term in question_terms(question, language) if term not in _kind_stems() and not term_in(term, about)
+    )
 
 
 def overlap(wanted: Collection[str], index: Collection[str]) -> float:

@@ -39,7 +39,8 @@ _FIRST_PERSON: Final = re.compile(r"(?<![\w'])(?:I|I'm|I've|us)(?![\w/])")
 _PREFIXED: Final = re.compile(r"[^.:`]{2,45}:\s+\S")
 _END: Final = re.compile(r"[.!]['\"”“»)\]*_`]{0,3}$")
 _BROKEN: Final = re.compile(
-    r"\.\.\.|…|\s#+\s|https?://|www\.|\bftp://|[|{}]|\w@\w|\[\d+\]|\s[*_]\s|^\W*\d+\W*$|\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b"
+    r"\.\.\.|…|\s#+\s|https?://|www\.|\bftp://|[|{}]|\w@\w|\[\d+\]|\s[*_]\s|^\W*\d+\W*$|"
+    r"\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b"
 )
 _POINTS_BACK: Final = re.compile(r"\b(?:this|these|those|such|dies|diese[mnrs]?|solche[mnrs]?)\b", re.IGNORECASE)
 _GERUND: Final = re.compile(r"\w{3,}ing\s(?!(?:is|are|can|may|must|will|makes?|allows?|helps?|causes?|requires?)\b)")
@@ -67,7 +68,7 @@ def statement(text: str, span: Span, language: str, limit: int, offset: int = 0)
         return None
     body = compose([piece.of(raw) for piece in pieces])
     opening = raw[pieces[0].start :].lstrip(_OPENERS)
-    if not _usable(body, language):
+    if not _usable(body, language) or not in_language(body, language):
         return None
     base = offset + span.start
     return Statement(
