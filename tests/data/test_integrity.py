@@ -26,8 +26,8 @@ async def test_an_index_that_lost_a_node_is_named(store: Store) -> None:
 
 
 async def test_a_damaged_page_is_named(store: Store) -> None:
-    for number in range(200):
-        sql(store, "INSERT INTO state VALUES (?, '1', '2026-01-15T08:00:00.000000+00:00')", [f"name {number}"])
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
+    sql(store, f"{numbers} INSERT INTO state SELECT 'name ' || i, '1', '2026-01-15T08:00:00.000000+00:00' FROM n")
     ((root,),) = sql(store, "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_state_1'")
     await store.close()
     with store.path.open("r+b") as file:
