@@ -16,6 +16,7 @@ from data.events import TASK_DEFERRED, TASK_STARTED
 from data.models import Event, Task, TaskState
 from data.schema import research_task
 from data.tasks import (
+    ACTIVE,
     WAITS_FOR,
     LeaseLost,
     UnknownTask,
@@ -71,7 +72,7 @@ def wake_due(tx: Tx, longest_deferral: timedelta) -> int:
         twin = task.progress.get(WAITS_FOR)
         if twin is not None:
             other = get_task(tx.conn, twin)
-            due = other is None or other.state in {TaskState.FAILED, TaskState.CANCELLED}
+            due = other is None or other.state not in ACTIVE  # a completion took its twins with it
         else:
             due = task.not_before is None or not tx.now < task.not_before <= tx.now + longest_deferral
         if due:
