@@ -26,6 +26,7 @@ _ROUNDS: Final = 4
 """How deep encodings may be nested; a text encoded more often is no query that a person or a planner writes."""
 
 _MIN_PART: Final = 4
+_MIN_PART_ELSEWHERE: Final = 2  # many scripts write names of two characters, and no spaces around them
 _MIN_SPLIT: Final = 6
 
 _LOOKALIKES: Final = dict(
@@ -60,7 +61,8 @@ _FANGED: Final = (
     ),
     (
         re.compile(
-            r"\s{0,2}[\[({<]\s{0,2}(?:@|at|ät)\s{0,2}[\])}>]\s{0,2}|\s{1,2}@\s{0,2}(?=\w)|(?<=\w)@\s{1,2}(?=\w)",
+            r"\s{0,2}[\[({<]\s{0,2}(?:@|at|ät)\s{0,2}[\])}>]\s{0,2}|\s{1,2}@\s{0,2}(?=[\w-]{1,63}\s{0,2}\.)"
+            r"|(?<=\w)@\s{1,2}(?=[\w-]{1,63}\s{0,2}\.)",
             re.IGNORECASE,
         ),
         "@",
@@ -69,6 +71,9 @@ _FANGED: Final = (
     (re.compile(r"\s{1,2}(?:dot|punkt)\s{1,2}(?=\w)", re.IGNORECASE), "."),
     (re.compile(r"\s{0,2}\[\s?:\s?\]\s{0,2}"), ":"),
 )
+_CODED: Final = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_USUAL: Final = frozenset(" .,:;-_@/\\#+()[]%$\"'=")
+_MIN_BASE32: Final = 12
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,6}")
 
 
@@ -132,11 +137,12 @@ class Squeezed:
 
     def find(self, term: str, match: Match) -> Iterator[tuple[int, int]]:
         """Yield the spans of a squeezed `term` in the original."""
+        shortest = _MIN_PART if term.isascii() else _MIN_PART_ELSEWHERE
         at = self.text.find(term) if term else -1
         while at >= 0:
             end = at + len(term)
             counts = match is Match.ANYWHERE or (self.first[at] and self.last[end - 1])
-            if match is Match.NAME and not counts and len(term) >= _MIN_PART:
+            if not counts and match is Match.NAME and len(term) >= shortest:
                 counts = not any(self.first[at + 1 : end]) or (len(term) >= _MIN_SPLIT and self.first[at])
             if counts:
                 yield self.starts[at], max(self.ends[at:end])
@@ -269,27 +275,36 @@ def squeeze(view: View) -> Squeezed:
     return Squeezed("".join(parts), tuple(starts), tuple(ends), tuple(first), tuple(last))
 
 
-def _printable(data: bytes) -> str | None:
-    """Return `data` as text where it is text, of four or more characters."""
+def _said(data: bytes) -> str | None:
+    """Return `data` as text where it reads like some: four or more characters, nearly all of them usual ones."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return text if len(text) >= 4 and all(c.isprintable() or c.isspace() for c in text) else None
+    usual = sum(char.isalnum() or char in _USUAL for char in text)
+    return text if len(text) >= 4 and text.isprintable() and usual >= 0.9 * len(text) else None
 
 
 def unpacked(view: View) -> Iterator[tuple[str, int, int]]:
-    """Yield (text, start, end in the original) of tokens that are base64, base32 or hexadecimal text."""
+    """Yield (text, start, end in the original) of tokens that are base64, base32 or hexadecimal text.
+
+    Plain words are left out: they have no digit, no capital inside and no `=` at their end.
+    """
     for match in _PACKED.finditer(view.text):
         token = match[0].rstrip("=")
-        for decode, form in (
-            (bytes.fromhex, token),
-            (base64.b32decode, token.upper() + "=" * (-len(token) % 8)),
+        if token == match[0] and not _CODED.search(token):
+            continue
+        decoders: list[tuple[Callable[[str], bytes], str]] = [
             (base64.b64decode, token + "=" * (-len(token) % 4)),
             (base64.urlsafe_b64decode, token + "=" * (-len(token) % 4)),
-        ):
+        ]
+        if len(token) >= _MIN_BASE32:
+            decoders.append((base64.b32decode, token.upper() + "=" * (-len(token) % 8)))
+        if len(token) % 2 == 0:
+            decoders.append((bytes.fromhex, token))
+        for decode, form in decoders:
             try:
-                text = _printable(decode(form))
+                text = _said(decode(form))
             except (ValueError, binascii.Error):
                 continue
             if text is not None:

@@ -8,7 +8,6 @@ versions, error codes, registry roots, built-in accounts, file names such as nam
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -73,7 +72,6 @@ _DETECTORS: Final[tuple[tuple[PrivateKind, Callable[[str], Iterator[tuple[int, i
     (PrivateKind.ACCOUNT, traces.accounts),
     (PrivateKind.PHONE, references.phones),
 )
-_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6}")
 
 
 @lru_cache(maxsize=1024)
@@ -86,16 +84,19 @@ def squeezed_forms(term: str) -> frozenset[str]:
     return frozenset(squeeze(view).text for form in (term, f"{tail} {head}") for view in views(form)) - {""}
 
 
-def _in_view(view: View, policy: GuardPolicy) -> Iterator[tuple[PrivateKind, int, int]]:
+def _in_view(view: View, policy: GuardPolicy, kinds: Collection[PrivateKind]) -> Iterator[tuple[PrivateKind, int, int]]:
     for kind, detect in _DETECTORS:
-        for start, end in detect(view.text):
-            yield (kind, *view.span(start, end))
-    for start, end in traces.hosts(view.text, policy.internal_suffixes):
-        yield (PrivateKind.INTERNAL_HOST, *view.span(start, end))
-    for start, end in references.tickets(view.text, policy.ticket_prefixes):
-        yield (PrivateKind.TICKET, *view.span(start, end))
+        if kind in kinds:
+            for start, end in detect(view.text):
+                yield (kind, *view.span(start, end))
+    if PrivateKind.INTERNAL_HOST in kinds:
+        for start, end in traces.hosts(view.text, policy.internal_suffixes):
+            yield (PrivateKind.INTERNAL_HOST, *view.span(start, end))
+    if PrivateKind.TICKET in kinds:
+        for start, end in references.tickets(view.text, policy.ticket_prefixes):
+            yield (PrivateKind.TICKET, *view.span(start, end))
     forms = frozenset[str]().union(*map(squeezed_forms, policy.private_terms))
-    if forms:
+    if forms and PrivateKind.PRIVATE_TERM in kinds:
         flat = squeeze(view)
         for form in forms:
             for start, end in flat.find(form, Match.NAME):
@@ -112,12 +113,12 @@ def private_tokens(
     """
     found: set[tuple[int, int, PrivateKind]] = set()
     for view in views(text):
-        found.update((start, end, kind) for kind, start, end in _in_view(view, policy))
-        if _PACKED.search(view.text):
-            for inner, start, end in unpacked(view):
-                found.update((start, end, kind) for reading in views(inner) for kind, _, _ in _in_view(reading, policy))
+        found.update((start, end, kind) for kind, start, end in _in_view(view, policy, kinds))
+        for inner, start, end in unpacked(view):
+            for reading in views(inner):
+                found.update((start, end, kind) for kind, _, _ in _in_view(reading, policy, kinds))
     kept: list[PrivateToken] = []
     for start, end, kind in sorted(found, key=lambda item: (item[0], -item[1], _KINDS.index(item[2]))):
-        if kind in kinds and not any(k.start <= start and end <= k.end and k.kind is kind for k in kept):
+        if not any(k.start <= start and end <= k.end and k.kind is kind for k in kept):
             kept.append(PrivateToken(start, end, kind, text[start:end]))
     return kept

@@ -30,7 +30,7 @@ _PADDED_KEYS: Final = "inc|incident|req|ritm|sctask|stask|task|chg|chgreq|prb|wo
 _NUMBER: Final = r"(?:[- ]?(?:nr|no|nummer|number|id)\b\.?)"
 _TICKET: Final = re.compile(
     # "Ticket 4711", "Ticket-Nr. 2024-0815", "Vorgang Nr 12", "Ticket#2024011510000012", "Ticket ABC-42"
-    rf"(?<!\w)(?:{_TICKET_WORDS})(?:{_NUMBER}[\s:#]{{0,3}}|[\s(\[\"']{{0,2}}[:#=/_-][\s#]{{0,2}})[\d./_-]{{0,30}}\d"
+    rf"(?<!\w)(?:{_TICKET_WORDS})(?:{_NUMBER}[\s:#]{{0,3}}|[\s(\[\"']{{0,2}}[:#=/_-][\s#]{{0,2}})[\d./_-]{{0,30}}\d(?!\w)"
     rf"|(?<!\w)(?:{_TICKET_WORDS})[\s(\[\"']{{0,2}}(?:[a-z]{{1,8}}[-_]\d{{1,10}}|\d[\d/_-]{{1,30}}\d)(?!\w|[.,]\d)"
     # "SR-2024-0815", "TASK#123", "HD_00042", "Fall Nr. 12", "CHG 0012345", "INC0012345", ServiceNow's KB0012345
     rf"|(?<![a-z0-9])(?:{_TICKET_KEYS})(?:[-_#]{{1,2}}\d[\d-]{{0,30}}|\s?#\s?\d{{1,20}}|{_NUMBER}\s?\d{{1,20}})"
@@ -39,6 +39,7 @@ _TICKET: Final = re.compile(
 )
 _NUMBERED: Final = re.compile(r"(?<![\w&#])#\d{3,20}(?!\w)|(?<=[^\n\w&#])#\s\d{3,20}(?!\w)")
 _KEY: Final = re.compile(r"(?<![A-Za-z0-9])([A-Z][A-Z0-9]{1,9})-(\d{3,7})(?![\w])(?!-\d)(?!\.\d)")
+_AROUND: Final = 40
 _PUBLIC: Final = """
     ISO IEC EN DIN VDE RFC IEEE ANSI ITU NIST SP FIPS BSI TR BCP STD ECMA W3C CIS PCI CC EAL UTF UCS LATIN ASCII CP
     SHA MD AES DES RSA DH ECDH ECDSA ED P X RC CRC CBC GCM CTR CHACHA HMAC BASE CVE CWE CAPEC CPE GHSA VU DSA DLA USN
@@ -61,14 +62,16 @@ def tickets(text: str, prefixes: tuple[str, ...]) -> Spans:
         keys = "|".join(re.escape(prefix) for prefix in sorted(own - {""}))
         for match in re.finditer(rf"(?<![A-Za-z0-9])(?:{keys})[-_# :]{{0,2}}\d[\d-]*", text, _I):
             yield match.span()
-    public: tuple[tuple[int, int], ...] | None = None
     for match in _KEY.finditer(text):
-        if match[1].rstrip("0123456789") in _PUBLIC_KEYS:
-            continue
-        if public is None:
-            public = tuple((i.start, i.end) for i in identifiers(text) if i.cls is not IdentifierClass.VERSION)
-        if not any(start <= match.start() and match.end() <= end for start, end in public):
+        if match[1].rstrip("0123456789") not in _PUBLIC_KEYS and not _is_identifier(text, *match.span()):
             yield match.span()
+
+
+def _is_identifier(text: str, start: int, end: int) -> bool:
+    """Tell whether `text[start:end]` belongs to a public identifier, judged by the words around it."""
+    left = max(0, start - _AROUND)
+    found = identifiers(text[left : end + _AROUND])
+    return any(i.start <= start - left and end - left <= i.end for i in found if i.cls is not IdentifierClass.VERSION)
 
 
 _PHONE_WORD: Final = (

@@ -201,7 +201,8 @@ PUBLIC = [
     "127.0.0.1:8080",
     "http://localhost:8080", "8.8.8.8", "2001:4860:4860::8888", "1.3.6.1.4.1.311.10.3.4.1", "C# 10", "PKCS #11",
     "HTTP 404",
-    "ERR_CONNECTION_RESET", "smtpd_recipient_restrictions", "UDP 500, 4500", "Kerberos ticket 10 hours", "802.1X",
+    "ERR_CONNECTION_RESET", "smtpd_recipient_restrictions", "UDP 500, 4500", "Kerberos ticket 10 hours",
+    "Vorgang: 0x80070005", "the @ refers to nobody", "grafische Oberfläche GRAFISKA", "802.1X",
     "DE-CIX",
     "WPA2-Enterprise", "GLPI 10.0.3", "Fehler 800/809", "https://www.postfix.org/postconf.5.html",
 ]  # fmt: skip
@@ -284,6 +285,22 @@ def test_private_tokens_tells_place_and_kind_in_the_original() -> None:
     assert all(token.text == text[token.start : token.end] for token in found)
     assert {token.kind for token in found} == {PrivateKind.EMAIL, PrivateKind.TICKET, PrivateKind.NODE_ID}
     assert [t.kind for t in private_tokens(text, kinds={PrivateKind.NODE_ID})] == [PrivateKind.NODE_ID]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("王小明", "王小明的电脑 VPN"), ("Иванов", "VPN у ИВАНОВА"), ("Παπαδόπουλος", "παπαδοπουλοσ VPN"),
+        ("محمد", "VPN ومحمد"),
+        ("Ott", "VPN ott-pc"), ("Çelik", "celik VPN"), ("Nguyễn Văn An", "VPN nguyen van an"), ("Łukasz", "VPN LUKASZ"),
+    ],
+)  # fmt: skip
+def test_names_in_several_scripts(name: str, text: str) -> None:
+    policy = GuardPolicy(private_terms=(name,))
+    assert {token.kind for token in private_tokens(text, policy)} == {PrivateKind.PRIVATE_TERM}
+    assert guard("", f"Kerberos {text}", policy=policy)[1].startswith("Kerberos")
+    assert private_tokens(guard("", f"Kerberos {text}", policy=policy)[1], policy) == []
+    assert private_tokens("VPN Otter Dokument", policy) == []
 
 
 def test_the_houses_own_ticket_prefix() -> None:

@@ -148,7 +148,8 @@ async def test_no_server_a_slow_one_and_an_endless_one() -> None:
 
 async def test_429_backs_off_and_comes_back(clock: ManualClock) -> None:
     answers = [
-        Page(b"Too Many Requests", 429, content_type="text/plain"), Page(b"Too Many Requests", 429, content_type="text/plain"),
+        Page(b"Too Many Requests", 429, content_type="text/plain"),
+        Page(b"Too Many Requests", 429, content_type="text/plain"),
         Page(b"", 429, {"Retry-After": "7"}, content_type="text/plain"), answer(results=[ROW]),
     ]  # fmt: skip
     with PageServer({"/search": lambda _: answers.pop(0)}) as server:
