@@ -11,18 +11,40 @@ import contextlib
 import json
 import struct
 import sys
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from data.clock import from_iso
-from data.extract import Document, ExtractionError, Section
+from data.extract import Document, ExtractionError, ExtractLimits, Section, extract
 from data.models import SourceClass
 
-__all__ = ["Extractor"]
+__all__ = ["DocumentReader", "Extractor", "InlineExtractor"]
 
 _START_SECONDS: Final = 60.0  # importing lxml and trafilatura on a busy machine; a document's time starts after it
 _FRAME: Final = struct.Struct(">II")
 _ANSWER: Final = struct.Struct(">I")
 _MAX_ANSWER: Final = 64 * 1024 * 1024
+
+
+class DocumentReader(Protocol):
+    """Whoever turns bytes into documents."""
+
+    async def extract(self, data: bytes, *, content_type: str, url: str) -> Document:
+        """Return the document in `data`, or raise ExtractionError."""
+        ...
+
+
+class InlineExtractor:
+    """Extraction on a thread of this process: for documents of one's own and for tests, never for the web.
+
+    A document that runs away cannot be stopped here.
+    """
+
+    def __init__(self, limits: ExtractLimits | None = None) -> None:
+        self._limits = limits or ExtractLimits()
+
+    async def extract(self, data: bytes, *, content_type: str, url: str) -> Document:
+        """Return the document in `data`, or raise ExtractionError."""
+        return await asyncio.to_thread(extract, data, content_type=content_type, url=url, limits=self._limits)
 
 
 class Extractor:

@@ -118,6 +118,6 @@ def detect_language(text: str) -> str:
     english = sum(sign[1] for sign in signs)
     best, other = max(german, english), min(german, english)
     enough = best >= _ENDING_WEIGHT if len(tokens) < 12 else best >= 0.12 * len(tokens)
-    if not enough or best < 1.25 * other or best == other:
+    if not enough or best < 1.1 * other or best == other:
         return "und"
     return "de" if german > english else "en"
