@@ -13,10 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal
 
 from data.text import Identifier, IdentifierClass, identifiers, label_key, stem, terms
+from research.questions import ASKING
 
 __all__ = [
     "ALGORITHM",
@@ -109,6 +110,7 @@ class _Features:
     named: frozenset[str]
     """Values of the identifiers in the topic."""
     questions: frozenset[str]
+    """Terms of the questions without the words of asking ("cause", "steps"), which every task has in common."""
     seeds: frozenset[str]
     classes: Mapping[str, frozenset[str]]
     pins: frozenset[str]
@@ -124,7 +126,7 @@ def _features(shape: TaskShape) -> _Features:
     return _Features(
         topic=_terms(shape.topic),
         named=frozenset(identifier.value for identifier in in_topic),
-        questions=_terms(asked),
+        questions=_terms(asked) - _asking_terms(),
         seeds=shape.seeds,
         classes=classes,
         pins=frozenset().union(*pins),
@@ -139,6 +141,11 @@ def _terms(text: str) -> frozenset[str]:
     word must have one stem whatever stands around it; two stemmers in a row give it one.
     """
     return frozenset(stem(stem(word, "de"), "en") for word in terms(text, "und"))
+
+
+@cache
+def _asking_terms() -> frozenset[str]:
+    return _terms(ASKING)
 
 
 def _by_class(found: Sequence[Identifier]) -> dict[str, set[str]]:

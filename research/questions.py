@@ -15,7 +15,7 @@ from data.models import ArticleType
 from data.text import IdentifierClass, detect_language, identifiers, terms, words
 from research.vocabulary import ORDINARY_WEIGHT, word_weight
 
-__all__ = ["questions_for", "subject_of"]
+__all__ = ["ASKING", "questions_for", "subject_of"]
 
 _SUBJECT_WORDS: Final = 4
 """Identifiers and names that make a subject; the rest of a topic is its circumstances."""
@@ -98,6 +98,15 @@ _QUESTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         ),
     },
 }
+
+
+ASKING: Final = " ".join(
+    question.format(topic="", subject="")
+    for sets in _QUESTIONS.values()
+    for questions in sets.values()
+    for question in questions
+)
+"""The words of asking: two tasks that are both asked for cause and solution share nothing by that."""
 
 
 def questions_for(topic: str, article_type: ArticleType, language: str) -> tuple[str, ...]:

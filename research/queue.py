@@ -33,7 +33,7 @@ from data.tasks import (
     leased_tasks,
     task_totals,
 )
-from data.text import normalise
+from data.text import detect_language, label_key, normalise
 from research.admission import (
     BUDGET_EXHAUSTED,
     Budget,
@@ -52,7 +52,9 @@ from research.duplicates import (
     dedupe_key,
     merge_questions,
 )
+from research.intent import expected_type
 from research.leasewatch import LeaseWatch
+from research.questions import questions_for
 
 __all__ = [
     "Budget",
@@ -127,12 +129,7 @@ class ResearchQueue:
 
         What an agent task asks for when nothing remains is refused, and kept as an `asked` opportunity.
         """
-        request = replace(
-            request,
-            topic=" ".join(normalise(request.topic).split()),
-            questions=merge_questions((), map(normalise, request.questions), self.policy.max_questions),
-            priority=min(100, max(0, request.priority)),
-        )
+        request = self._completed(request)
         operation = EnqueueTask(
             request=request,
             origin=origin,
@@ -147,6 +144,22 @@ class ResearchQueue:
         self.process_totals.created += result.outcome in {"created", "deferred"}
         self.process_totals.merged += result.outcome == "merged"
         return result
+
+    def _completed(self, request: TaskRequest) -> TaskRequest:
+        """Return the request cleaned, with the questions a service desk would ask where it brings none of its own."""
+        topic = " ".join(normalise(request.topic).split())
+        language = request.language if request.language in {"de", "en"} else detect_language(topic)
+        own = [question for question in map(normalise, request.questions) if label_key(question) != label_key(topic)]
+        if not own:
+            article_type = request.article_type or expected_type(topic, ())
+            own = list(questions_for(topic, article_type, language))
+        return replace(
+            request,
+            topic=topic,
+            language=language,
+            questions=merge_questions((), own, self.policy.max_questions),
+            priority=min(100, max(0, request.priority)),
+        )
 
     async def retry(self, task_id: str, *, actor: str, version: int | None = None) -> EnqueueResult:
         """Queue a failed task again for a person, or onto the next UTC day where nothing remains."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.models import ArticleType
 from research.duplicates import (
     DuplicateIndex,
     DuplicatePolicy,
@@ -21,6 +22,7 @@ from research.duplicates import (
     duplicate_score,
     merge_questions,
 )
+from research.questions import questions_for
 
 SAME = [
     ("Drucker offline nach Windows-Update", "Nach dem Windows-Update ist der Drucker offline"),
@@ -98,6 +100,14 @@ def test_shared_seeds_lift_two_topics_that_alone_are_too_far_apart() -> None:
     other = "printer queue jammed spooler"  # 2/5 with a
     assert not duplicate_score(TaskShape(a), TaskShape(other)).duplicate
     assert duplicate_score(TaskShape(a, frozenset({"n_1"})), TaskShape(b, frozenset({"n_1"}))).duplicate
+
+
+def test_being_asked_for_the_same_things_makes_no_two_tasks_alike() -> None:
+    a, b = "Outlook calendar sharing lost", "Outlook calendar export crashes"  # topics share two words of six
+    asked = [questions_for(topic, ArticleType.TROUBLESHOOTING, "en") for topic in (a, b)]
+    score = duplicate_score(TaskShape(a, questions=asked[0]), TaskShape(b, questions=asked[1]))
+    assert score.questions <= 1 / 3
+    assert not score.duplicate
 
 
 def test_topics_without_terms_are_the_same_only_word_for_word() -> None:

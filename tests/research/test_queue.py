@@ -354,6 +354,13 @@ async def test_a_rejected_article_refuses_the_scanner_but_not_the_person(
     assert (await queue.enqueue(ask("Kerberos clock skew"), TaskOrigin.MANUAL)).outcome == "created"
 
 
+async def test_a_bare_topic_is_asked_what_a_service_desk_would_ask(queue: ResearchQueue) -> None:
+    task = await add(queue, "VPN-Fehler 809  bei L2TP", questions=("VPN-Fehler 809 bei L2TP",))
+    assert (task.topic, task.language) == ("VPN-Fehler 809 bei L2TP", "de")
+    assert task.questions[0] == "Was ist die Ursache: VPN-Fehler 809 bei L2TP?"
+    assert len(task.questions) == 4
+
+
 async def test_a_topic_of_nothing_is_refused(queue: ResearchQueue) -> None:
     assert (await queue.enqueue(ask(" \u200b "), TaskOrigin.MANUAL)).reason == "empty_topic"
 
