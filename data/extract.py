@@ -88,7 +88,10 @@ class Document:
     """Share of the main text that belongs to links, 0 to 1."""
     has_password_field: bool = False
     source_class: SourceClass = SourceClass.UNKNOWN
+    """Stated by a library collection alone: what a text says about its own standing is never believed."""
     collection: str = ""
+    public_url: str = ""
+    """Of a library document whose collection has a base URL: where its original is published."""
     content_type: str = "text/html"
 
 
@@ -204,7 +207,6 @@ def _plain(decoded: Decoded, mime: str, url: str, flags: list[Flag], limits: Ext
             flags.append("hidden_instructions")
     front = read.front
     stamp = front.get("date") or front.get("published") or front.get("updated") or front.get("datum") or ""
-    named = front.get("class", "")
     return _document(
         read.text,
         url=url,
@@ -216,7 +218,6 @@ def _plain(decoded: Decoded, mime: str, url: str, flags: list[Flag], limits: Ext
         declared_language=(front.get("language") or front.get("lang") or "")[:2].lower(),
         flags=flags,
         limits=limits,
-        source_class=SourceClass(named) if named in list(SourceClass) else SourceClass.UNKNOWN,
     )
 
 
@@ -265,7 +266,6 @@ def _document(
     boilerplate: float = 0.0,
     link_density: float = 0.0,
     has_password_field: bool = False,
-    source_class: SourceClass = SourceClass.UNKNOWN,
 ) -> Document:
     text = normalise(raw).strip("\n")
     if len(text) > limits.text_chars:
@@ -293,7 +293,6 @@ def _document(
         boilerplate=round(boilerplate, 4),
         link_density=round(link_density, 4),
         has_password_field=has_password_field,
-        source_class=source_class,
         content_type=mime,
     )
 
