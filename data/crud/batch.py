@@ -14,13 +14,14 @@ import hashlib
 import marshal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Table
 
 from data.crud import ledger, repair
-from data.crud.rows import blocks, delete_rows, driver_of, lookup, lookup_keys
+from data.crud.rows import Driver, blocks, delete_rows, driver_of, lookup, lookup_keys
 from data.crud.wire import batch_binders, key_columns
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
@@ -30,6 +31,9 @@ from data.tx import Tx
 from data.writer import Writer
 
 __all__ = ["Batch", "BatchOutcome", "write_batch"]
+
+_WALKED: Final = 1000
+"""Rows of the table's end compared at once."""
 
 _Rows = list[tuple[Any, ...]]
 
@@ -91,7 +95,7 @@ def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
     action = f"batch:{batch.name}"
     try:
         with writer.transaction() as tx:
-            _execute(tx.conn, prepared)
+            last = _execute(tx.conn, prepared)
             journal_id = ledger.insert_entry(
                 tx, actor=actor, action=action, target=target, before=None, expected={"batch": _summary(prepared)}
             )
@@ -102,7 +106,7 @@ def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
     try:
         with writer.transaction() as tx:
             with writer.fresh() as connection:
-                fault = _fault(connection, prepared)
+                fault = _fault(connection, prepared, last)
             if not fault:
                 ledger.close_entry(tx, journal_id, status=JournalStatus.VERIFIED, after=_summary(prepared))
                 _report(tx, batch)
@@ -136,6 +140,8 @@ def _prepare(batch: Batch) -> _Prepared:
     names = [column.name for column in table.columns]
     rows = _wire(table, batch.upserts, names)
     rows.sort(key=itemgetter(*map(names.index, key_columns(table))))
+    if len(set(map(_key_of(table), rows))) != len(rows):
+        raise ValueError(f"the batch writes a row of {table.name} twice")
     deletes = _wire(table, batch.deletes, list(key_columns(table)))
     digest = hashlib.sha256()
     for block in blocks(rows):
@@ -156,32 +162,36 @@ def _wire(table: Table, rows: Sequence[Mapping[str, Any]], names: list[str]) -> 
         raise ValueError(f"a row of the batch for {table.name} holds what its column cannot: {error}") from error
 
 
-def _execute(conn: Connection, prepared: _Prepared) -> None:
+def _execute(conn: Connection, prepared: _Prepared) -> int:
+    """Delete and write the rows; return the highest row number from before the write."""
     driver = driver_of(conn)
     table = prepared.batch.table
-    keys = key_columns(table)
-    names = [column.name for column in table.columns]
     if prepared.deletes:
         delete_rows(conn, table, prepared.deletes)
+    last = int(driver.execute(f'SELECT coalesce(max(rowid), 0) FROM "{table.name}"').fetchone()[0])  # noqa: S608
     if prepared.rows:
-        columns = ", ".join(f'"{name}"' for name in names)
-        marks = ", ".join("?" * len(names))
-        conflict = ", ".join(f'"{name}"' for name in keys)
-        others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
-        driver.executemany(
-            f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks}) '  # noqa: S608
-            f"ON CONFLICT ({conflict}) DO UPDATE SET {others}",
-            prepared.rows,
-        )
+        driver.executemany(_upsert(table), prepared.rows)
+    return last
 
 
-def _fault(conn: Connection, prepared: _Prepared) -> str:
+@cache
+def _upsert(table: Table) -> str:
+    keys = key_columns(table)
+    names = [column.name for column in table.columns]
+    columns = ", ".join(f'"{name}"' for name in names)
+    marks = ", ".join("?" * len(names))
+    conflict = ", ".join(f'"{name}"' for name in keys)
+    others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
+    insertion = f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks})'  # noqa: S608
+    return f"{insertion} ON CONFLICT ({conflict}) DO UPDATE SET {others}"
+
+
+def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:
     """Read the rows back on `conn`, compare value by value, and return what is wrong, "" where nothing is."""
     table = prepared.batch.table
     driver = driver_of(conn)
-    names = [column.name for column in table.columns]
     key_of = _key_of(table)
-    for block in blocks(prepared.rows):
+    for block in blocks(prepared.rows[_new_and_equal(driver, prepared, last) :]):
         found = driver.execute(lookup(table), (lookup_keys(list(map(key_of, block))),)).fetchall()
         if found == block:
             continue
@@ -189,6 +199,7 @@ def _fault(conn: Connection, prepared: _Prepared) -> str:
         if missing:
             return f"{missing} rows of {table.name} were not there when they were read back"
         wrong = next((was, now) for was, now in zip(block, found, strict=True) if was != now)
+        names = table.columns.keys()
         differing = [name for name, was, now in zip(names, *wrong, strict=True) if was != now]
         return f"{table.name} {key_of(wrong[0])} differs from what was written: {', '.join(differing)}"
     written = set(map(key_of, prepared.rows))
@@ -196,6 +207,25 @@ def _fault(conn: Connection, prepared: _Prepared) -> str:
         if left := driver.execute(lookup(table), (lookup_keys(block),)).fetchall():
             return f"{len(left)} rows of {table.name} are still there after they were deleted"
     return ""
+
+
+def _new_and_equal(driver: Driver, prepared: _Prepared, last: int) -> int:
+    """Return how many of the rows, from the first on, stand at the end of the table exactly as written.
+
+    Rows that were new were appended in the order of the batch, so walking the table's end compares them
+    without looking up a single key; whatever is not found there is looked up one by one.
+    """
+    table = prepared.batch.table
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    statement = f'SELECT {names} FROM "{table.name}" WHERE rowid > ? ORDER BY rowid'  # noqa: S608
+    cursor = driver.execute(statement, (last,))
+    equal = 0
+    while found := cursor.fetchmany(_WALKED):
+        if found != prepared.rows[equal : equal + len(found)]:
+            break
+        equal += len(found)
+    cursor.close()
+    return equal
 
 
 def _key_of(table: Table) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

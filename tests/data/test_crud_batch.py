@@ -93,6 +93,17 @@ async def test_a_key_deleted_and_written_in_one_batch_stays(store: Store, ids: l
     assert rows(store, "position") == 2
 
 
+async def test_rows_partly_new_partly_there(store: Store, ids: list[str]) -> None:
+    assert (await write_batch(store, Batch("layout", position, positions(store, ids[::3])), actor="t")).ok
+    assert (await write_batch(store, Batch("layout", position, positions(store, ids, x=0.7)), actor="t")).ok
+    assert sql(store, "SELECT count(*), count(DISTINCT node_id) FROM position WHERE x = 0.7") == [(50, 50)]
+
+
+async def test_a_key_twice_is_an_error(store: Store, ids: list[str]) -> None:
+    with pytest.raises(ValueError, match="writes a row of position twice"):
+        await write_batch(store, Batch("layout", position, positions(store, ids[:1] * 2)), actor="t")
+
+
 async def test_composite_keys_and_numpy_values(store: Store, ids: list[str]) -> None:
     rng = np.random.default_rng(1)
     given = [
