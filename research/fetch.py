@@ -20,11 +20,11 @@ from typing import Any, Final, Protocol, Self
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
 
-import certifi
 import httpx
 
 from data.clock import Clock, SystemClock
 from data.extract import Document, ExtractionError
+from data.extractor import DocumentReader
 from research.address import AddressError, Resolver, SystemResolver, Target, checked_target, split_allowed
 from research.cache import CachedPage, PageCache
 from research.decoding import accepted_codings
@@ -32,7 +32,7 @@ from research.fetch_errors import FetchError, FetchReason, extraction_failed
 from research.politeness import HostGate
 from research.request import Answer, Deadline, Limits, ask
 from research.robots import ALLOW_ALL, MAX_ROBOTS_BYTES, Robots, parse_robots
-from research.transport import GuardedBackend, GuardedTransport
+from research.transport import GuardedBackend, GuardedTransport, trusted_context
 
 __all__ = ["FetchError", "FetchPolicy", "FetchReason", "Fetcher", "user_agent"]
 
@@ -70,12 +70,6 @@ class FetchPolicy:
     cache_max_age: timedelta = timedelta(days=30)
 
 
-class PageExtractor(Protocol):
-    """`data.extract.Extractor`, as far as it is needed here."""
-
-    async def extract(self, data: bytes, *, content_type: str, url: str) -> Document: ...
-
-
 class Shelf(Protocol):
     """`data.library.Library`, as far as it is needed here."""
 
@@ -100,7 +94,7 @@ class Fetcher:
     def __init__(
         self,
         library: Shelf | None,
-        extractor: PageExtractor,
+        extractor: DocumentReader,
         policy: FetchPolicy | None = None,
         clock: Clock | None = None,
         *,
@@ -132,7 +126,7 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         context = self._ssl_context
         if context is None:
-            context = await asyncio.to_thread(_trust)
+            context = await asyncio.to_thread(trusted_context)
         transport = GuardedTransport(
             GuardedBackend(self._resolver, self._allowed),
             ssl_context=context,
@@ -296,13 +290,6 @@ class Fetcher:
         how.setdefault("limits", Limits(self._policy.max_bytes, self._policy.max_html_bytes))
         how["in_flight"] = self._in_flight
         return await ask(self._client, self._gate, url, target.host, deadline=deadline, **how)
-
-
-def _trust() -> ssl.SSLContext:
-    """Return a context that trusts the public authorities and those of the machine (an intranet's own)."""
-    context = ssl.create_default_context(cafile=certifi.where())
-    context.load_default_certs()
-    return context
 
 
 def _conditions(known: CachedPage | None) -> dict[str, str]:

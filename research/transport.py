@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Iterable
+from functools import cache
 from types import TracebackType
 from typing import Any, Final
 
+import certifi
 import httpcore
 import httpx
 
 from research.address import AddressError, Resolver, checked_addresses, checked_host
 
-__all__ = ["BlockedAddress", "GuardedBackend", "GuardedTransport", "Unreachable"]
+__all__ = ["BlockedAddress", "GuardedBackend", "GuardedTransport", "Unreachable", "trusted_context"]
 
 _TRIES: Final = 3
 """How many addresses of one host are tried, in the resolver's order."""
@@ -30,6 +32,14 @@ class BlockedAddress(Exception):
 
 class Unreachable(Exception):
     """The host has no address, or none of its addresses takes a connection."""
+
+
+@cache
+def trusted_context() -> ssl.SSLContext:
+    """Return a context that trusts the public authorities and those of the machine (an intranet's own)."""
+    context = ssl.create_default_context(cafile=certifi.where())
+    context.load_default_certs()
+    return context
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 from data.errors import StoreError
-from data.models import SourceClass
+from data.library_query import LibraryHit
 from research.search.base import Hit, Probe, SearchPage, SearchState
 
 __all__ = ["LibraryBackend"]
-
-
-class LibraryHit(Protocol):
-    """`data.library.LibraryHit`, as far as it is needed here."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def snippet(self) -> str: ...
-    @property
-    def publisher(self) -> str: ...
-    @property
-    def source_class(self) -> SourceClass: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def published_at(self) -> datetime | None: ...
-    @property
-    def score(self) -> float: ...
 
 
 class LibraryIndex(Protocol):

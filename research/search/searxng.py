@@ -12,6 +12,7 @@ import asyncio
 import html
 import json
 import re
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from data.clock import Clock, SystemClock
 from data.text import normalise
 from research.fetch import user_agent
 from research.search.base import Hit, Probe, SearchPage, SearchState
+from research.transport import trusted_context
 
 __all__ = ["SearxngBackend", "SearxngPolicy", "neutral_query", "normalised_base"]
 
@@ -128,6 +130,7 @@ class SearxngBackend:
                 follow_redirects=False,
                 timeout=self._policy.timeout_s,
                 trust_env=False,
+                verify=trusted_context() if self.base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                 headers={
                     "Accept": "application/json",
                     "Accept-Encoding": "gzip",

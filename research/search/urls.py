@@ -29,14 +29,14 @@ def clean_url(url: str) -> str:
     """
     url = url.strip()
     if url.lower().startswith("library:"):
-        return "library:" + url.split("#", 1)[0][len("library:") :]
+        return "library:" + url[len("library:") :].split("#", 1)[0].strip()
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     host = (parts.hostname or "").rstrip(".")
     if scheme not in _DEFAULT_PORTS or not host or re.search(r"\s", url):
         raise ValueError(f"{url!r} is no web address")
     if not host.isascii():
-        host = idna.encode(host, uts46=True).decode("ascii")  # IDNAError is a ValueError
+        host = idna.encode(host, uts46=True).decode("ascii").rstrip(".")  # IDNAError is a ValueError
     netloc = f"[{host}]" if ":" in host else host
     if parts.port is not None and parts.port != _DEFAULT_PORTS[scheme]:
         netloc += f":{parts.port}"
@@ -67,7 +67,7 @@ def domain_of(url: str) -> str:
     Sites below a shared one (github.io, readthedocs.io) count for themselves. "" for what has none.
     """
     if url.lower().startswith("library:"):
-        first, slash, _ = url[len("library:") :].lstrip("/").partition("/")
+        first, slash, _ = unquote(url[len("library:") :]).lstrip("/").partition("/")
         return f"library:{first if slash else ''}"
     try:
         host = (urlsplit(url).hostname or "").lower().rstrip(".")

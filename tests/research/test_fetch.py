@@ -16,18 +16,11 @@ import zstandard
 
 from data.clock import Clock, ManualClock, SystemClock
 from data.extract import Document, ExtractionError, extract
-from data.extractor import Extractor
+from data.extractor import Extractor, InlineExtractor
 from research.fetch import Fetcher, FetchPolicy, user_agent
 from research.fetch_errors import FetchError, FetchReason
 from tests.research.h2page import H2Page, trusting
 from tests.research.pages import Page, PageServer, Request, prose
-
-
-class InProcess:
-    """Extraction without a process of its own: the pages here are harmless."""
-
-    async def extract(self, data: bytes, *, content_type: str, url: str) -> Document:
-        return extract(data, content_type=content_type, url=url)
 
 
 class Resolver:
@@ -52,7 +45,7 @@ async def fetcher(
     policy = FetchPolicy(allow_hosts=tuple(server.entry for server in servers), host_delay_s=0.0)
     async with Fetcher(
         None,
-        InProcess(),
+        InlineExtractor(),
         replace(policy, **knobs),  # type: ignore[arg-type]
         clock or SystemClock(),
         resolver=resolver,
@@ -434,12 +427,12 @@ class Shelf:
 
 
 async def test_library_urls_go_to_the_library() -> None:
-    async with Fetcher(Shelf(), InProcess()) as one:
+    async with Fetcher(Shelf(), InlineExtractor()) as one:
         assert (await one.fetch("library:runbooks/vpn.md")).title == "VPN"
         missing = await refusal(one, "library:runbooks/none.md")
         assert (missing.reason, missing.status, missing.retryable) == (FetchReason.HTTP_STATUS, 404, False)
         assert (await refusal(one, "library:runbooks/empty.html")).reason is FetchReason.EMPTY_EXTRACTION
-    async with Fetcher(None, InProcess()) as one:
+    async with Fetcher(None, InlineExtractor()) as one:
         assert (await refusal(one, "library:runbooks/vpn.md")).status == 404
 
 

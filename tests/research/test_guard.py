@@ -429,7 +429,7 @@ def holds(case: tuple[str, list[Label], str]) -> None:
 
 
 @given(planted())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_planted_is_ever_sent(case: tuple[str, list[Label], str]) -> None:
     holds(case)
 
@@ -443,7 +443,7 @@ def test_nothing_planted_is_ever_sent_in_thousands_of_tries(case: tuple[str, lis
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=3), st.one_of(st.none(), st.text(max_size=40)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_strings_are_accepted_and_the_same_labels_give_the_same_query(
     query: str, texts: list[str], topic: str | None
 ) -> None:

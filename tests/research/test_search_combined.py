@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import pytest
 
 from data.errors import StoreUnavailable
+from data.library_query import LibraryHit
 from data.models import SourceClass
 from research.search.base import Hit, Probe, SearchPage, SearchState
 from research.search.combined import CombinedBackend
@@ -80,32 +80,20 @@ async def test_the_probe_is_as_good_as_the_worst() -> None:
         CombinedBackend([])
 
 
-@dataclass(frozen=True)
-class Found:
-    url: str
-    title: str
-    snippet: str
-    publisher: str
-    source_class: SourceClass
-    language: str
-    published_at: datetime | None
-    score: float
-
-
 class Shelf:
-    def __init__(self, *found: Found, broken: bool = False) -> None:
+    def __init__(self, *found: LibraryHit, broken: bool = False) -> None:
         self.found = found
         self.broken = broken
 
-    async def search(self, query: str, language: str, limit: int) -> tuple[Found, ...]:
+    async def search(self, query: str, language: str, limit: int) -> tuple[LibraryHit, ...]:
         if self.broken:
             raise StoreUnavailable("the store is locked", reason="locked")
         return self.found[:limit]
 
 
 async def test_library_hits_carry_publisher_and_class() -> None:
-    one = Found("library:runbooks/a.md", "VPN", "restart it", "IT", SourceClass.OWN, "de", None, 8.0)
-    two = Found("library:manuals/b.html", "NAT", "", "Vendor", SourceClass.VENDOR, "en", None, 2.0)
+    one = LibraryHit("library:runbooks/a.md", "VPN", "restart it", "IT", SourceClass.OWN, "de", None, 8.0)
+    two = LibraryHit("library:manuals/b.html", "NAT", "", "Vendor", SourceClass.VENDOR, "en", None, 2.0)
     page = await LibraryBackend(Shelf(one, two)).search("vpn", language="de", limit=5)
     assert page.state is SearchState.HITS
     assert [(h.url, h.publisher, h.source_class, h.engine, h.rank, h.score) for h in page.hits] == [
