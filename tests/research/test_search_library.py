@@ -20,7 +20,7 @@ from research.sources import shipped_table
 
 PAGES = {
     "runbooks/collection.toml": 'publisher = "IT operations"\nclass = "own"\nlanguage = "en"\n',
-    "runbooks/vpn 809.md": "# VPN error 809\n\nError 809 means that UDP port 4500 is closed. Open it on the firewall.\n",
+    "runbooks/vpn 809.md": "# VPN error 809\n\nError 809 means that UDP port 4500 is closed. Open it.\n",
     "runbooks/print.md": "# Print queue\n\nThe print queue is cleared by restarting the spooler.\n",
     "notes/nat.html": "<html><body><p>NAT traversal for the VPN: error 809 again, elsewhere.</p></body></html>",
     "notes/empty.html": "<html><body></body></html>",
