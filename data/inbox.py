@@ -1,382 +1,345 @@
-"""The inbox: outside files become nodes, each file as one verified write (spec 02, "The inbox").
+"""The inbox: outside files become nodes, or are refused with one sentence each (spec 02, "The inbox").
 
-Each file stands alone: one that is refused, or that breaks its reader, never keeps the others waiting, and the
-report says for each what became of it. What was taken once is known by its content and not taken again.
+`ingest` takes files where they lie (`brain ingest PATH…`); `scan_inbox` looks into the watched folder and moves
+what it took to `inbox/done`, what it refused to `inbox/refused` with a `.reason.json`. Nothing is lost and nothing
+is taken twice: content is known by its SHA-256, and one poison document never stops the others. Whoever is
+cancelled leaves what was done; a file that was not finished is taken again next time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
-import stat
-from collections.abc import AsyncIterator, Iterable, MutableMapping, Sequence
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
-from data.admission import Admitted, InboxPolicy, InboxRefusal, RefusalReason, admit
-from data.characters import normalise
+from data import events
 from data.clock import to_iso
-from data.crud.engine import RowChange, perform
+from data.crud.engine import RowChange, WriteOutcome, perform
 from data.crud.ingest import EdgeDraft, IngestNodes, IngestResult, NodeDraft
-from data.decode import decode
-from data.events import INBOX_ADMITTED, INBOX_REFUSED
-from data.extract import ExtractionError
-from data.extractor import DocumentReader, Extractor
+from data.extract import MIME_TYPES, Document, ExtractionError
+from data.extractor import Extractor
+from data.inbox_files import DONE, REFUSED, Source, look, move, sources, waiting
+from data.inbox_gates import Admitted, InboxPolicy, InboxRefusal, admit
+from data.inbox_report import Counted, FileReport, IngestReport, no_row, taken
 from data.models import Event
+from data.nodes import node_by_uri
 from data.progress import Progress, silent
-from data.records import RowFailure, read_records
 from data.schema import inbox_file
-from data.sectioning import document_drafts
-from data.store import Store, StoreError, Tx
-from data.tickets import ColumnMap, ticket_drafts
+from data.sections import document_nodes
+from data.state import get_state, set_state
+from data.store import Store
+from data.ticket_fields import parse_mapping
+from data.ticket_rows import read_records
+from data.tickets import RowBatch, ticket_batches
+from data.tx import Tx
 
 __all__ = [
-    "ColumnMap",
     "FileReport",
     "InboxPolicy",
     "InboxRefusal",
     "IngestReport",
-    "Seen",
-    "inbox_files",
     "ingest",
+    "parse_mapping",
     "scan_inbox",
 ]
 
-FileStatus = Literal["admitted", "known", "refused", "waiting"]
-Seen = MutableMapping[str, tuple[int, int]]
-"""Name, size and modification time (ns) of the files of the last look at the watched folder."""
+T = TypeVar("T")
+P = ParamSpec("P")
 
-_ROWS_AT_ONCE: Final = 500  # rows of an export in one verified write
-_RECORD_SUFFIXES: Final = frozenset([".csv", ".json", ".jsonl"])
-_TAKEN_SUFFIXES: Final = _RECORD_SUFFIXES | frozenset([".md", ".txt", ".html", ".htm", ".pdf", ".docx"])
-_DONE: Final = "done"
-_REFUSED: Final = "refused"
-_EXTRACTION_REASONS: Final[dict[str, RefusalReason]] = {
-    "empty_extraction": "no_content",
-    "decoding": "undecodable",
-    "content_type": "unsupported_type",
-    "too_large": "too_large",
-    "timeout": "too_slow",
-    "crashed": "reader_failed",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FileReport:
-    """What became of one file."""
-
-    name: str
-    status: FileStatus
-    reason: str = ""
-    message: str = ""
-    sha256: str = ""
-    created: int = 0
-    updated: int = 0
-    reactivated: int = 0
-    deactivated: int = 0
-    unchanged: int = 0
-    rows_failed: tuple[RowFailure, ...] = ()
-    flags: tuple[str, ...] = ()
-    """What extraction noticed: `cut`, `hidden_removed`, `encoding_doubtful`, …"""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    files: tuple[FileReport, ...] = field(default=())
-
-    def count(self, status: FileStatus) -> int:
-        """Return how many files ended with `status`."""
-        return sum(file.status == status for file in self.files)
-
-    @property
-    def created(self) -> int:
-        return sum(file.created for file in self.files)
-
-    @property
-    def updated(self) -> int:
-        return sum(file.updated + file.reactivated for file in self.files)
-
-    @property
-    def unchanged(self) -> int:
-        return sum(file.unchanged for file in self.files)
-
-    @property
-    def refused(self) -> tuple[FileReport, ...]:
-        return tuple(file for file in self.files if file.status == "refused")
-
-    @property
-    def rows_failed(self) -> int:
-        return sum(len(file.rows_failed) for file in self.files)
+_DEFAULT: Final = InboxPolicy()
+_ACTOR: Final = "inbox"
+_LAST_LOOK: Final = "inbox_last_look"
+"""State: size and modification time of each file in the watched folder as it was last seen."""
+_NAVIGATION: Final = 0.6
+"""Share of a page's text that belongs to links from which on it is a list of links."""
+_MARKDOWN_LINK: Final = re.compile(r"!?\[[^\]\n]{0,300}\]\([^()\n]{0,1000}\)")
 
 
 async def ingest(
     store: Store,
-    paths: Iterable[Path],
-    policy: InboxPolicy | None = None,
-    mapping: ColumnMap | None = None,
-    progress: Progress = silent,
+    extractor: Extractor,
+    paths: Sequence[Path],
     *,
-    extractor: DocumentReader | None = None,
-    actor: str = "inbox",
+    policy: InboxPolicy = _DEFAULT,
+    mapping: Mapping[str, str] = {},
+    progress: Progress = silent,
 ) -> IngestReport:
-    """Take files in; a folder stands for the documents in it (of the types taken here, hidden ones left out).
+    """Take the files of `paths` (folders recursively) where they lie; `mapping` is {column: field} for exports.
 
-    Nodes are recognised by where they came from (a file's path, a ticket's number in its system), so a changed
-    file updates them. Raises `StoreError` when nothing can be written; what was taken before stays.
+    Nodes of a document are called `file:folder/path` (and `#section`), so that a changed file updates them. Raises
+    only what the store raises: what is wrong with a file is in its report.
     """
-    policy = policy or InboxPolicy()
-    files = await asyncio.to_thread(_expanded, list(paths))
+    found = await asyncio.to_thread(lambda: list(sources(paths)))
     reports: list[FileReport] = []
-    async with _reader(extractor) as reader:
-        for number, path in enumerate(files):
-            progress("ingest", number, len(files))
-            uri = path.absolute().as_uri()
-            reports.append(await _take(store, path, uri, policy, mapping, reader, actor))
-    progress("ingest", len(files), len(files))
+    work = _Intake(store, extractor, policy, mapping)
+    progress("ingest", 0, len(found))
+    async with aclosing(work.prepared(found)) as prepared:
+        async for item in prepared:
+            reports.append(await work.take(item))
+            progress("ingest", len(reports), len(found))
     return IngestReport(tuple(reports))
 
 
 async def scan_inbox(
     store: Store,
-    policy: InboxPolicy | None = None,
+    extractor: Extractor,
     *,
-    seen: Seen | None = None,
+    policy: InboxPolicy = _DEFAULT,
+    limit: int | None = None,
     progress: Progress = silent,
-    extractor: DocumentReader | None = None,
-    actor: str = "inbox",
 ) -> IngestReport:
-    """Take what lies in `inbox/` of the home and has stopped changing; move it to `done/` or `refused/`.
+    """Take what lies finished in `$BRAIN_HOME/inbox`, at most `limit` files, and move it away.
 
-    A file is taken when it is as it was at the last look (`seen`, kept by the caller between looks) or has not
-    changed for `policy.settle_seconds`; else it is reported as `waiting`. A file whose move fails is found again by
-    its content and only moved. Folders other than the two are left alone.
+    A file counts as finished when its size and time are those of the last look, which the table `state` keeps: the
+    first look at a file only notes it. A file that changes while it is read stays for the next look.
     """
-    policy = policy or InboxPolicy()
-    seen = {} if seen is None else seen
-    root = store.home / "inbox"
-    now = store.clock.now().timestamp()
-    ready, waiting = await asyncio.to_thread(_settled, root, policy, seen, now)
-    reports = [FileReport(_shown(path), "waiting", message=f"{_shown(path)} is still changing") for path in waiting]
-    async with _reader(extractor) as reader:
-        for number, path in enumerate(ready):
-            progress("inbox", number, len(ready))
-            report = await _take(store, path, f"inbox:{_shown(path)}", policy, None, reader, actor)
-            at = to_iso(store.clock.now())
-            moved = await asyncio.to_thread(_put_away, path, root, report, at)
-            reports.append(replace(report, message=f"{report.message} ({moved})".strip()) if moved else report)
-            seen.pop(path.name, None)
+    inbox = store.home / "inbox"
+    await asyncio.to_thread(inbox.mkdir, mode=0o700, parents=True, exist_ok=True)
+    before = await store.read(get_state, _LAST_LOOK) or {}
+    found, seen = await asyncio.to_thread(_looked, inbox)
+    ready = [source for source in found if before.get(source.name) == seen[source.name]][:limit]
+    if seen != before:
+        await store.write(set_state, _LAST_LOOK, seen)
+    reports: list[FileReport] = []
+    work = _Intake(store, extractor, policy, {})
+    progress("inbox", 0, len(ready))
+    async with aclosing(work.prepared(ready)) as prepared:
+        async for item in prepared:
+            report = await work.take(item)
+            if await asyncio.to_thread(_put_away, item, report, inbox, to_iso(store.clock.now())):
+                reports.append(report)
+            progress("inbox", len(reports), len(ready))
     return IngestReport(tuple(reports))
 
 
-def inbox_files(conn: Connection, limit: int = 100) -> list[tuple[str, str, str | None]]:
-    """Return name, status and reason of the files last taken or refused."""
-    statement = select(inbox_file).order_by(inbox_file.c.at.desc(), inbox_file.c.sha256).limit(limit)
-    return [(row.name, row.status, row.reason) for row in conn.execute(statement)]
+def _looked(inbox: Path) -> tuple[list[Source], dict[str, list[int]]]:
+    found = waiting(inbox)
+    seen = {source.name: list(stamp[1:]) for source in found if (stamp := look(source.path)) is not None}
+    return [source for source in found if source.name in seen], seen
 
 
-@contextlib.asynccontextmanager
-async def _reader(extractor: DocumentReader | None) -> AsyncIterator[DocumentReader]:
-    if extractor is not None:
-        yield extractor
-        return
-    async with Extractor() as own:
-        yield own
+def _put_away(item: _Prepared, report: FileReport, inbox: Path, now: str) -> bool:
+    """Move a file to where its report says; False leaves one that was exchanged meanwhile for the next look."""
+    if item.file is not None and look(item.source.path) != item.file.stamp:
+        return False
+    note: dict[str, object] | None = None
+    if report.status == "refused":
+        note = {"name": report.name, "reason": report.reason, "message": report.message, "at": now}
+        if report.failed_rows:
+            note["failed_rows"] = [list(row) for row in report.failed_rows]
+    move(item.source, inbox, REFUSED if report.status == "refused" else DONE, note)
+    return True
 
 
-def _shown(path: Path) -> str:
-    """Return a file's name as text that can be stored and printed, whatever bytes it is made of."""
-    return " ".join(normalise(os.fsencode(path.name).decode("utf-8", "replace")).split())[:200] or "unnamed"
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A file read and, if it is a document, extracted; or why not."""
+
+    source: Source
+    file: Admitted | None = None
+    document: Document | None = None
+    refusal: InboxRefusal | None = None
+    known: bool = False
 
 
-def _expanded(paths: Sequence[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir() and not path.is_symlink():
-            inside = (found for found in path.rglob("*") if found.suffix.lower() in _TAKEN_SUFFIXES)
-            visible = (
-                found for found in inside if not any(part.startswith(".") for part in found.relative_to(path).parts)
-            )
-            files.extend(sorted(found for found in visible if found.is_file() and not found.is_symlink()))
-        else:
-            files.append(path)
-    return list(dict.fromkeys(files))
+@dataclass(frozen=True, slots=True)
+class _Intake:
+    """Takes files one after the other; while one is written the next ones are read."""
 
+    store: Store
+    extractor: Extractor
+    policy: InboxPolicy
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
-async def _take(
-    store: Store,
-    path: Path,
-    uri: str,
-    policy: InboxPolicy,
-    mapping: ColumnMap | None,
-    reader: DocumentReader,
-    actor: str,
-) -> FileReport:
-    """Bring one file through the gates and into the store; every refusal is recorded."""
-    name = _shown(path)
-    sha256 = ""
-    try:
-        admitted = await asyncio.to_thread(admit, path, policy)
-        sha256 = admitted.sha256
-        if await store.read(_is_known, sha256):
-            return FileReport(name, "known", message=f"{name} was taken before", sha256=sha256)
-        if admitted.suffix in _RECORD_SUFFIXES:
-            return await _take_records(store, admitted, name, mapping, actor)
-        return await _take_document(store, admitted, name, uri, policy, reader, actor)
-    except InboxRefusal as error:
-        refusal = error
-        sha256 = sha256 or error.sha256
-    except StoreError:
-        raise
-    except Exception as error:  # a poison document must not keep the others waiting; its name and cause are kept
-        refusal = InboxRefusal("reader_failed", f"{name} broke its reader ({type(error).__name__}: {error})"[:500])
-    await _note_refusal(store, name, sha256, refusal)
-    return FileReport(name, "refused", refusal.reason, refusal.message, sha256)
-
-
-async def _take_document(
-    store: Store, file: Admitted, name: str, uri: str, policy: InboxPolicy, reader: DocumentReader, actor: str
-) -> FileReport:
-    try:
-        document = await reader.extract(file.data, content_type=file.mime, url=uri)
-    except ExtractionError as error:
-        raise InboxRefusal(_EXTRACTION_REASONS[error.reason], f"{name} {error.message}") from error
-    meta = {"file": name, "sha256": file.sha256, "content_type": document.content_type}
-    drafts, edges = await asyncio.to_thread(document_drafts, document, uri, policy, meta=meta)
-    result = await _write(store, file, name, drafts, edges, len(drafts), actor)
-    return _report(file, name, [result], flags=document.flags)
-
-
-async def _take_records(store: Store, file: Admitted, name: str, mapping: ColumnMap | None, actor: str) -> FileReport:
-    def parse() -> tuple[list[NodeDraft], list[RowFailure]]:
-        text = decode(file.data).text.lstrip("\ufeff")
-        records, broken = read_records(name, file.suffix, text)
-        drafts, failed = ticket_drafts(records, mapping, file=name)
-        return drafts, sorted([*broken, *failed], key=lambda failure: failure.row)
-
-    drafts, failures = await asyncio.to_thread(parse)
-    if not drafts:
-        first = f"; row {failures[0].row} {failures[0].reason}" if failures else ""
-        raise InboxRefusal("no_records", f"{name} holds no row that could be taken{first}")
-    results: list[IngestResult] = []
-    for start in range(0, len(drafts), _ROWS_AT_ONCE):
-        part = drafts[start : start + _ROWS_AT_ONCE]
-        last = start + _ROWS_AT_ONCE >= len(drafts)  # only then is the file known as taken: a crash begins it anew
-        results.append(await _write(store, file if last else None, name, part, (), len(drafts), actor))
-    return _report(file, name, results, failures=tuple(failures))
-
-
-async def _write(
-    store: Store,
-    file: Admitted | None,
-    name: str,
-    drafts: Sequence[NodeDraft],
-    edges: Sequence[EdgeDraft],
-    count: int,
-    actor: str,
-) -> IngestResult:
-    """Write nodes, edges and (with `file`) the record that it was taken, as one verified operation."""
-    also: tuple[RowChange, ...] = ()
-    events: tuple[Event, ...] = ()
-    if file is not None:
-        row = {"name": name, "status": "done", "reason": None, "nodes": count, "at": store.clock.now()}
-        also = (RowChange(inbox_file, {"sha256": file.sha256}, row),)
-        events = (Event(INBOX_ADMITTED, {"name": name, "sha256": file.sha256, "nodes": count}),)
-    outcome = await perform(store, IngestNodes(drafts, edges, events=events, also=also), actor=actor)
-    if not outcome.ok or not isinstance(outcome.result, IngestResult):
-        raise InboxRefusal("write_refused", f"{name} was not written: {outcome.message or outcome.reason}")
-    return outcome.result
-
-
-def _report(
-    file: Admitted,
-    name: str,
-    results: Sequence[IngestResult],
-    *,
-    failures: tuple[RowFailure, ...] = (),
-    flags: Sequence[str] = (),
-) -> FileReport:
-    return FileReport(
-        name,
-        "admitted",
-        sha256=file.sha256,
-        created=sum(result.created for result in results),
-        updated=sum(result.updated for result in results),
-        reactivated=sum(result.reactivated for result in results),
-        deactivated=sum(result.deactivated for result in results),
-        unchanged=sum(result.unchanged for result in results),
-        rows_failed=failures,
-        flags=tuple(flags),
-    )
-
-
-def _is_known(conn: Connection, sha256: str) -> bool:
-    statement = select(inbox_file.c.status).where(inbox_file.c.sha256 == sha256)
-    return conn.execute(statement).scalar_one_or_none() == "done"
-
-
-async def _note_refusal(store: Store, name: str, sha256: str, refusal: InboxRefusal) -> None:
-    def note(tx: Tx) -> None:
-        values = {"name": name, "status": "refused", "reason": refusal.message, "nodes": 0, "at": tx.now}
-        if sha256:
-            statement = insert(inbox_file).values(sha256=sha256, **values)
-            tx.conn.execute(statement.on_conflict_do_update(index_elements=["sha256"], set_=values))
-        tx.emit(Event(INBOX_REFUSED, {"name": name, "reason": refusal.reason, "message": refusal.message}, "warning"))
-
-    await store.write(note)
-
-
-def _settled(root: Path, policy: InboxPolicy, seen: Seen, now: float) -> tuple[list[Path], list[Path]]:
-    """Return the entries of the watched folder that may be taken, and those still changing; `seen` is brought up."""
-    for folder in (root, root / _DONE, root / _REFUSED):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ready: list[Path] = []
-    waiting: list[Path] = []
-    current: dict[str, tuple[int, int]] = {}
-    for path in sorted(root.iterdir()):
-        if path.name.startswith("."):
-            continue
+    async def prepared(self, found: Sequence[Source]) -> AsyncGenerator[_Prepared, None]:
+        """Yield the files in order, read and extracted, some ahead of the writing."""
+        ahead: deque[asyncio.Task[_Prepared]] = deque()
+        rest = iter(found)
         try:
-            info = path.lstat()
-        except FileNotFoundError:
-            continue
-        if stat.S_ISDIR(info.st_mode):
-            continue
-        look = (info.st_size, info.st_mtime_ns)
-        quiet = now - info.st_mtime >= policy.settle_seconds
-        if not stat.S_ISREG(info.st_mode) or quiet or seen.get(path.name) == look:
-            ready.append(path)
-        else:
-            waiting.append(path)
-        current[path.name] = look
-    seen.clear()
-    seen.update(current)
-    return ready, waiting
+            while True:
+                for source in islice(rest, self.extractor.workers + 1 - len(ahead)):
+                    ahead.append(asyncio.create_task(self._prepare(source)))
+                if not ahead:
+                    return
+                item = await ahead[0]
+                ahead.popleft()
+                yield item
+        finally:
+            for task in ahead:
+                task.cancel()
+            await asyncio.gather(*ahead, return_exceptions=True)
+
+    async def _prepare(self, source: Source) -> _Prepared:
+        file: Admitted | None = None
+        try:
+            file = await _in_thread(source, admit, source.path, self.policy)
+            if not self.mapping and await self.store.read(_is_known, file.sha256, source.uri):
+                return _Prepared(source, file, known=True)
+            if file.form in {"csv", "json", "jsonl"}:
+                return _Prepared(source, file)
+            return _Prepared(source, file, await self._extract(source, file))
+        except InboxRefusal as refusal:
+            return _Prepared(source, file, refusal=refusal)
+
+    async def _extract(self, source: Source, file: Admitted) -> Document:
+        try:
+            document = await self.extractor.extract(
+                file.data, content_type=MIME_TYPES[f".{_ENDINGS[file.form]}"], url=source.path.as_uri()
+            )
+        except ExtractionError as error:
+            advice = "save it again or give its text"
+            raise InboxRefusal(error.reason, f"{source.name} {error.message}; {advice}") from error
+        links = document.link_density
+        if file.form == "markdown" and file.text.strip():
+            linked = sum(len(link) for link in _MARKDOWN_LINK.findall(file.text))
+            links = linked / len(file.text)
+        if links >= _NAVIGATION:
+            raise InboxRefusal(
+                "navigation", f"{source.name} is a list of links ({links:.0%} of its text); give the pages it names"
+            )
+        return document
+
+    async def take(self, item: _Prepared) -> FileReport:
+        """Write one prepared file and say what became of it."""
+        file = item.file
+        try:
+            if item.refusal is not None:
+                raise item.refusal
+            assert file is not None
+            # Known once more: two files of one run can hold the same.
+            if item.known or (not self.mapping and await self.store.read(_is_known, file.sha256, item.source.uri)):
+                return FileReport(item.source.name, "unchanged", message=f"{item.source.name} is known already")
+            if item.document is not None:
+                return await self._document(item.source, file, item.document)
+            return await self._rows(item.source, file)
+        except InboxRefusal as refusal:
+            await self._refuse(item.source, file, refusal)
+            return FileReport(item.source.name, "refused", refusal.reason, refusal.message)
+
+    async def _document(self, source: Source, file: Admitted, document: Document) -> FileReport:
+        uri = await self.store.read(_free_uri, source)
+        drafts, edges = await _in_thread(source, document_nodes, document, uri)
+        if not drafts:
+            raise InboxRefusal("no_content", f"{source.name} has headings and no text under them; give its full text")
+        drafts[0] = replace(drafts[0], meta={**drafts[0].meta, "file": source.name, "folder": source.root})
+        counted = Counted().plus(await self._write(source, file, drafts, edges, total=len(drafts)))
+        return taken(source.name, counted)
+
+    async def _rows(self, source: Source, file: Admitted) -> FileReport:
+        """Write an export batch by batch; the row that says the file is taken goes with the last one."""
+        batches = await _in_thread(source, self._batches, source, file)
+        counted = Counted()
+        batch = await _in_thread(source, _next, batches)
+        while batch is not None:
+            following = await _in_thread(source, _next, batches)
+            counted = counted.without(batch.failed)
+            last = following is None
+            if batch.drafts or (last and counted.nodes):
+                total = counted.nodes + len(batch.drafts) if last else None
+                written = await self._write(source, file, batch.drafts, (), total=total, failures=counted.failures)
+                counted = counted.plus(written)
+            batch = following
+        if not counted.nodes:
+            raise InboxRefusal("no_valid_row", no_row(source.name, counted))
+        return taken(source.name, counted)
+
+    def _batches(self, source: Source, file: Admitted) -> Iterator[RowBatch]:
+        records = read_records(file.text, file.form, source.name)
+        return ticket_batches(records, name=source.path.name, mapping=self.mapping, size=self.policy.batch_rows)
+
+    async def _write(
+        self,
+        source: Source,
+        file: Admitted,
+        drafts: Sequence[NodeDraft],
+        edges: Sequence[EdgeDraft],
+        *,
+        total: int | None,
+        failures: int = 0,
+    ) -> IngestResult:
+        """Write drafts as one verified operation; with `total` nodes it closes the file, and says so."""
+        also: tuple[RowChange, ...] = ()
+        told: tuple[Event, ...] = ()
+        if total is not None:
+            row = {"name": source.uri, "status": "admitted", "reason": None, "nodes": total}
+            also = (RowChange(inbox_file, {"sha256": file.sha256}, {**row, "at": self.store.clock.now()}),)
+            payload = {"name": source.name, "source_uri": source.uri, "sha256": file.sha256, "nodes": total}
+            told = (Event(events.INBOX_ADMITTED, payload | ({"failed_rows": failures} if failures else {})),)
+        operation = IngestNodes(tuple(drafts), tuple(edges), told, also, target=source.uri)
+        outcome: WriteOutcome = await perform(self.store, operation, actor=_ACTOR)
+        if not outcome.ok or not isinstance(outcome.result, IngestResult):
+            raise InboxRefusal(
+                outcome.reason or "write_failed", f"{source.name} could not be written: {outcome.message}; try again"
+            )
+        return outcome.result
+
+    async def _refuse(self, source: Source, file: Admitted | None, refusal: InboxRefusal) -> None:
+        """Note a refusal in the log, and the content where it was read; said once, it is not said again."""
+        reason = refusal.reason
+        if file is not None and not await self.store.write(_note_refusal, file.sha256, source.uri, reason):
+            return
+        payload = {"name": source.name, "reason": refusal.reason, "message": refusal.message}
+        await self.store.log(Event(events.INBOX_REFUSED, payload, "warning"))
 
 
-def _put_away(path: Path, root: Path, report: FileReport, at: str) -> str:
-    """Move a file to its folder under a name that is free there; return what went wrong, or nothing."""
-    folder = root / (_REFUSED if report.status == "refused" else _DONE)
-    target = folder / path.name
-    number = 1
-    while os.path.lexists(target):
-        number += 1
-        target = folder / f"{path.stem}~{number}{path.suffix}"
+_ENDINGS: Final = {"html": "html", "text": "txt", "markdown": "md", "pdf": "pdf", "docx": "docx"}
+
+
+async def _in_thread(source: Source, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a parser's step in a thread; whatever goes wrong inside it is the file's fault alone."""
     try:
-        path.rename(target)
-        if report.status == "refused":
-            facts = {"file": report.name, "reason": report.reason, "message": report.message, "at": at}
-            if report.sha256:
-                facts["sha256"] = report.sha256
-            note = target.with_name(f"{target.name}.reason.json")
-            draft = note.with_name(f".{note.name}.part")
-            draft.write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-            draft.replace(note)
-    except OSError as error:
-        return f"it could not be moved to {folder.name}/: {(error.strerror or 'error').lower()}"
-    return ""
+        return await asyncio.to_thread(work, *args, **kwargs)
+    except InboxRefusal:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        raise InboxRefusal("malformed", f"{source.name} cannot be read ({what}); export it again") from error
+
+
+def _next(batches: Iterator[RowBatch]) -> RowBatch | None:
+    return next(batches, None)
+
+
+def _is_known(conn: Connection, sha256: str, uri: str) -> bool:
+    """Tell whether this content was taken, and no other content under the same name after it."""
+    row = conn.execute(select(inbox_file).where(inbox_file.c.sha256 == sha256)).one_or_none()
+    if row is None or row.status != "admitted":
+        return False
+    if row.name != uri:
+        return True
+    later = select(inbox_file.c.sha256).where(
+        inbox_file.c.name == uri, inbox_file.c.status == "admitted", inbox_file.c.at > row.at
+    )
+    return conn.execute(later.limit(1)).one_or_none() is None
+
+
+def _free_uri(conn: Connection, source: Source) -> str:
+    """Return the name of a document's nodes: another folder of the same name must not take over its nodes.
+
+    Only where the file that the nodes came from is still there; a folder that was moved keeps its nodes.
+    """
+    found = node_by_uri(conn, source.uri)
+    folder = found.meta.get("folder") if found is not None else ""
+    if not folder or folder == source.root or not (Path(folder) / source.name).exists():
+        return source.uri
+    return f"file:{source.root.strip('/')}/{source.name}"
+
+
+def _note_refusal(tx: Tx, sha256: str, uri: str, reason: str) -> bool:
+    """Keep that this content was refused; False where that stands there already."""
+    row = tx.conn.execute(select(inbox_file).where(inbox_file.c.sha256 == sha256)).one_or_none()
+    if row is not None and (row.status == "admitted" or (row.name, row.reason) == (uri, reason)):
+        return bool(row.status == "admitted")
+    values = {"name": uri, "status": "refused", "reason": reason, "nodes": 0, "at": tx.now}
+    statement = insert(inbox_file).values(sha256=sha256, **values)
+    tx.conn.execute(statement.on_conflict_do_update(index_elements=[inbox_file.c.sha256], set_=values))
+    return True
