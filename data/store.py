@@ -91,8 +91,7 @@ class Store:
         await asyncio.to_thread(prepare.prepare_database, path)
         store = cls(home, path, clock or SystemClock(), new_id)
         try:
-            if await store.read(recovery.anything_pending):
-                await store.on_writer(recovery.recover)
+            await store.verify_pending()
         except BaseException:
             await store.close()
             raise
@@ -139,6 +138,16 @@ class Store:
         waiting = asyncio.wrap_future(handed_over)
         waiting.add_done_callback(_retrieve)
         return await asyncio.shield(waiting)
+
+    async def verify_pending(self) -> int:
+        """Finish what is written and not verified; return how many writes that were.
+
+        `open` does it for what a crash left; a running daemon may do it again after a fault of the disk
+        kept a write from being read back.
+        """
+        if not await self.read(recovery.anything_pending):
+            return 0
+        return await self.on_writer(recovery.recover)
 
     async def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(connection, …)` over one snapshot. For short reads: `fn` shares the event loop's thread."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -14,9 +15,11 @@ from data import journal, nodes, state
 from data.crud.batch import Batch, write_batch
 from data.crud.engine import Operation, perform
 from data.crud.nodes import EdgeDraft, IngestNodes, NodeDraft, UpdateNode
+from data.errors import StoreUnavailable
 from data.models import JournalStatus, NodeKind
 from data.schema import position
 from data.store import Store
+from data.writer import Writer
 from tests.data.crudtools import create_note, event_names, last_entry, rows, sql
 
 # The child dies by a real SIGKILL in the moment in which it would open the connection that verifies:
@@ -124,6 +127,36 @@ async def test_a_row_that_vanished_is_failed(store: Store) -> None:
         entry = await last_entry(again)
         assert (entry.status, entry.verified) == (JournalStatus.ROLLED_BACK, False)
         assert (rows(again, "node"), rows(again, "edge")) == (0, 0), "a half write does not stay"
+
+
+async def test_what_was_undone_before_the_process_ended_is_rolled_back(store: Store) -> None:
+    node_id = await create_note(store, "title", "old body")
+    home = await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
+    ((before,),) = sql(store, "SELECT before FROM journal WHERE status = 'pending'")
+    row = json.loads(before)[f"node:{node_id}"]
+    columns = ("body", "content_hash", "updated_at", "version")
+    values = [row[name] for name in columns]
+    sql(store, f"UPDATE node SET {', '.join(f'{name} = ?' for name in columns)}", values)
+    async with await Store.open(home, clock=store.clock) as again:
+        entry = await last_entry(again)
+        assert (entry.status, entry.reason) == (JournalStatus.ROLLED_BACK, "it was undone before the process ended")
+
+
+async def test_a_write_that_could_not_be_read_back_is_finished_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node_id = await create_note(store, "title", "old body")
+
+    def broken(_writer: Writer) -> NoReturn:
+        raise StoreUnavailable("reading failed", reason="io_error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, "fresh", broken)
+        outcome = await perform(store, UpdateNode(node_id, {"body": "changed body"}), actor="t")
+    assert (outcome.status, outcome.reason, outcome.verified) == ("failed", "unverified", False)
+    assert await store.verify_pending() == 1
+    assert (await last_entry(store)).status is JournalStatus.VERIFIED
+    assert await store.verify_pending() == 0
 
 
 async def test_an_entry_nobody_understands_does_not_keep_the_store_shut(store: Store) -> None:
