@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from data.clock import to_iso
 from data.crud.ingest import EdgeDraft, NodeDraft, is_label
-from data.extract import Document
+from data.extract import Document, sections_of
 from data.language import detect_language
+from data.manpage import read_manual
 from data.models import EdgeKind, NodeKind
 from data.spans import paragraphs
 from data.text import fold, label_key, terms
@@ -64,8 +65,8 @@ class _Piece:
         return [heading for _, heading, _ in self.members if heading]
 
     def body(self) -> str:
-        if len(self.members) == 1:
-            return self.members[0][2]
+        if len(self.members) == 1 or self.defined:  # a definition begins with its term
+            return "\n\n".join(text for _, _, text in self.members if text)
         lines = [
             "\n\n".join(filter(None, (f"{'#' * level} {heading}" if heading else "", text)))
             for level, heading, text in self.members
@@ -82,6 +83,9 @@ def document_nodes(document: Document, uri: str) -> tuple[list[NodeDraft], list[
     `uri` becomes the document's `source_uri`, `uri#slug` those of its sections: read again, they are found again.
     Both lists are empty where there is no running text at all (a table of contents, a bare heading).
     """
+    manual = read_manual(document.text)
+    if manual is not None:
+        document = replace(document, text=manual, sections=sections_of(manual))
     root = _tree(document)
     title = _clean(root.heading or document.title, numbered=True)
     meta = _meta(document)
@@ -323,7 +327,7 @@ _NAMED: Final = re.compile(
     r"^(?:Kapitel|Chapter|Teil|Part|Anhang|Appendix|Abschnitt|Section)\s+(?:\d+|[A-Z]|[IVXLC]+)(?:\.\d+)*\s*[.:–-]\s+",
     re.IGNORECASE,
 )
-_DOTTED: Final = re.compile(r"^(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*\.\s+(?=\S)")
+_DOTTED: Final = re.compile(r"^(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*(?:\.\s+|\s+[-–—]\s+)(?=\S)")
 _BARE: Final = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\s+(?=[^\W\d_])")
 
 
@@ -381,7 +385,7 @@ def _title_of(title: str, names: Sequence[str], *, defined: bool) -> str:
         return title
     said, about = set(terms(heading)), set(terms(title))
     alone = (len(said) >= 4 and len(heading) >= 30) or (len(said) >= 3 and said & about)
-    if (alone and not defined) or label_key(title) in label_key(heading):
+    if (alone and not defined and not heading.isupper()) or label_key(title) in label_key(heading):
         return heading[:_LABEL]
     if label_key(heading) in label_key(title) and len(label_key(heading)) > len(label_key(title)) // 2:
         return title
