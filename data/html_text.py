@@ -213,7 +213,7 @@ def _container(body: Any, located: frozenset[int]) -> Any:
         if (
             inner is None
             or total.get(inner, 0) < _NEARLY_ALL * total[body]
-            or inner.tag in {"p", "table", "ul", "ol", "dl"}
+            or inner.tag in {"p", "pre", "table", "ul", "ol", "dl"}
         ):
             break
         container = inner
