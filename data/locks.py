@@ -98,7 +98,8 @@ class EngineMutex:
         try:
             yield
         finally:
-            lost = await _stopped(renewing)
+            lost = renewing.done() and isinstance(renewing.exception(), LockLost)
+            renewing.cancel()
             try:
                 await asyncio.shield(self._store.write(_release, self._name, holder))
             finally:
@@ -171,18 +172,6 @@ def _prolong(tx: Tx, name: str, holder: str) -> bool:
 
 def _release(tx: Tx, name: str, holder: str) -> None:
     tx.conn.execute(delete(lock).where(lock.c.name == name, lock.c.holder == holder))
-
-
-async def _stopped(task: asyncio.Task[None]) -> bool:
-    """Cancel `task`, wait for it, and tell whether it had found the lock lost."""
-    task.cancel()
-    try:
-        await task
-    except asyncio.CancelledError:
-        return False
-    except LockLost:
-        return True
-    return False
 
 
 class HomeLock:

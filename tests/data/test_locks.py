@@ -14,7 +14,7 @@ import pytest
 
 from data import locks
 from data.clock import ManualClock
-from data.errors import HomeLocked, LockLost
+from data.errors import HomeLocked, LockLost, StoreError
 from data.locks import LEASE, EngineMutex, HomeLock, lock_holder
 from data.store import Store
 from tests.data.crudtools import rows, sql
@@ -82,6 +82,18 @@ async def test_an_error_and_a_cancellation_give_it_back(store: Store) -> None:
         await task
     async with mutex.hold("maintenance"):
         assert (await mutex.status()).holder == "maintenance"
+
+
+async def test_a_store_that_cannot_be_written_holds_nobody(store: Store) -> None:
+    mutex = EngineMutex(store)
+    sql(store, "CREATE TRIGGER full BEFORE INSERT ON lock BEGIN SELECT RAISE(ABORT, 'no'); END")
+    with pytest.raises(StoreError):
+        async with mutex.hold("learning"):
+            pytest.fail("it was never taken")
+    assert (await mutex.status()).waiting == ()
+    sql(store, "DROP TRIGGER full")
+    async with mutex.hold("learning"):
+        assert (await mutex.status()).holder == "learning"
 
 
 async def test_another_process_waits_until_it_is_released(store: Store, clock: ManualClock) -> None:
