@@ -18,7 +18,7 @@ from data.extract import Document, sections_of
 from data.language import detect_language
 from data.manpage import read_manual
 from data.models import EdgeKind, NodeKind
-from data.spans import paragraphs
+from data.spans import paragraphs, sentences
 from data.text import fold, label_key, terms
 
 __all__ = ["document_nodes", "slug"]
@@ -94,7 +94,7 @@ def document_nodes(document: Document, uri: str) -> tuple[list[NodeDraft], list[
         return [], []
     pieces = [] if len(whole) <= _WHOLE else _sections(root)
     lead = pieces.pop(0) if pieces and not pieces[0].path and pieces[0].number == 1 else None
-    if not pieces:
+    if not pieces or (len(pieces) == 1 and len(whole) <= _LARGE):
         return [_draft(NodeKind.DOCUMENT, title, whole, document, uri, meta)], []
     labels = _labels(title, pieces)
     body = lead.body() if lead else ""
@@ -273,7 +273,10 @@ def _rejoined(found: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]
 
 
 def _is_term(paragraph: str) -> bool:
-    return "\n" not in paragraph and _TERM.match(paragraph) is not None and paragraph[-1] not in ".!?:;,…"
+    """Tell whether a paragraph is a short name, or one with its default value; "NOTE Spare disks" is a title."""
+    if "\n" in paragraph or _TERM.match(paragraph) is None or paragraph[-1] in ".!?:;,…":
+        return False
+    return _DEFAULT.search(paragraph) is not None or len(paragraph.split()) <= 2
 
 
 def _parts_of(text: str) -> Iterator[str]:
@@ -318,9 +321,20 @@ def _speaks(root: _Part) -> bool:
 
 
 def _contents(pieces: Sequence[_Piece]) -> str:
-    """Return the sections' headings as a list: what a document without an introduction is about."""
-    names = dict.fromkeys(_clean(_joined(piece), numbered=True) for piece in pieces)
-    return "\n".join(f"- {name}" for name in list(names)[:40] if name)
+    """Return what the sections begin with: what a document without an introduction of its own is about."""
+    lines: list[str] = []
+    size = 0
+    for piece in pieces:
+        if piece.number > 1:
+            continue
+        text = next((text for _, _, text in piece.members if text and not text.startswith(("```", "|", "#"))), "")
+        spans = sentences(text[:_PART])
+        first = " ".join(text[spans[0].start : spans[0].end].split()) if spans else ""
+        lines.append(f"- {_joined(piece)}" + (f": {first}" if 0 < len(first) <= 300 else ""))
+        size += len(lines[-1])
+        if size > _WHOLE // 2:
+            break
+    return "\n".join(lines)
 
 
 _NAMED: Final = re.compile(
@@ -367,7 +381,7 @@ def _labels(title: str, pieces: Sequence[_Piece]) -> list[str]:
 def _joined(piece: _Piece) -> str:
     """Return the heading of a piece: its own, or those it was merged from as far as they fit."""
     own = [heading for _, heading, text in piece.members if heading and text]
-    names = own or piece.headings or list(piece.path[-1:])
+    names = [_clean(name, numbered=True) for name in own or piece.headings or piece.path[-1:]]
     if not names:
         return ""
     text = names[0]
