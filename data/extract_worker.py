@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import resource
 import signal
@@ -24,7 +25,6 @@ __all__ = ["main"]
 
 _FRAME: Final = struct.Struct(">II")
 _ANSWER: Final = struct.Struct(">I")
-_SPARE_SECONDS: Final = 5  # over the time the parent gives, for the case that there is no parent any more
 
 
 def _read_exactly(source: BinaryIO, length: int) -> bytes | None:
@@ -52,7 +52,7 @@ def _limit_memory(extra: int) -> None:
 def _limit_time(seconds: float) -> None:
     """Let this process use `seconds` of processor time more than it has used."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    limit = int(used.ru_utime + used.ru_stime + seconds) + _SPARE_SECONDS
+    limit = math.ceil(used.ru_utime + used.ru_stime + seconds)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 

@@ -149,8 +149,12 @@ def _title(tree: Any, named: Mapping[str, str]) -> str:
     """Return the page's own title: its h1 where the title element repeats it, else that without the site's name."""
     head = tree.find(".//title")
     title = " ".join("".join(head.itertext()).split()) if head is not None else ""
-    headings = [" ".join("".join(heading.itertext()).replace("¶", "").split()) for heading in tree.iter("h1")]
-    headings = [heading for heading in headings if heading]
+    parts = _SEPARATOR.split(title)
+    headings = _headings(tree)
+    lowered = [part.lower() for part in parts]
+    exact = [heading for heading in headings if heading.lower() in lowered]
+    if exact:  # a site's name in a banner is a part of the title as well, but not the first one
+        return min(exact, key=lambda heading: lowered.index(heading.lower()))[:300]
     for heading in headings:
         if heading.lower() in title.lower() or len(headings) == 1:
             return heading[:300]
@@ -158,9 +162,27 @@ def _title(tree: Any, named: Mapping[str, str]) -> str:
     if graph and (not title or graph.lower() in title.lower()):
         return graph[:300]
     site = named.get("og:site_name", "").lower()
-    parts = _SEPARATOR.split(title)
     kept = [part for part in parts if part.lower() != site]
     return (title if len(kept) == len(parts) else " - ".join(kept))[:300]
+
+
+_BANNER: Final = re.compile(r"(?:^|[\s_-])(?:header|banner|logo|masthead|brand|topbar|top)(?:$|[\s_-])", re.IGNORECASE)
+
+
+def _headings(tree: Any) -> list[str]:
+    """Return the texts of the page's first-level headings, those of a banner left out where others are left."""
+    found: list[tuple[bool, str]] = []
+    for heading in tree.iter("h1"):
+        text = " ".join("".join(heading.itertext()).replace("¶", "").split())
+        above = (parent for parent in heading.iterancestors() if parent.tag not in {"html", "body", "article", "main"})
+        banner = any(
+            parent.tag == "header" or _BANNER.search(f"{parent.get('class') or ''} {parent.get('id') or ''}")
+            for parent in above
+        )
+        if text:
+            found.append((banner, text))
+    inside = [text for banner, text in found if not banner]
+    return inside or [text for _, text in found]
 
 
 _DATE_NAMES: Final = (

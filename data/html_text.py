@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lxml import etree
+
 from data.characters import word_set
 from data.html_render import BLOCKS, render
 
@@ -102,12 +104,15 @@ def main_text(tree: Any) -> MainText:
     return MainText(text, page_chars, links, _chars(container))
 
 
+_STRING: Final = etree.XPath("normalize-space()")  # in C: asked for every box of a page
+
+
 def _chars(element: Any) -> int:
-    return len(" ".join("".join(element.itertext()).split()))
+    return len(_STRING(element))
 
 
 def _flat(element: Any) -> str:
-    return " ".join("".join(element.itertext()).split())
+    return str(_STRING(element))
 
 
 def _page_heading(tree: Any, body: Any) -> str:

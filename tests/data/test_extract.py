@@ -236,6 +236,15 @@ def test_metadata_of_a_page() -> None:
     assert document.language == "de"  # what it is written in, not what it declares
 
 
+def test_the_title_is_the_pages_own_and_not_its_sites() -> None:
+    head = "<title>Troubleshooting — MIT Kerberos Documentation</title>"
+    body = "<div class=header-wrapper><div class=header><h1><a href=/>MIT Kerberos Documentation</a></h1></div></div>"
+    document = read(
+        html(f"{body}<div class=body><h1>Troubleshooting¶</h1><p>Some words about it.</p></div>", head=head)
+    )
+    assert document.title == "Troubleshooting"
+
+
 def test_a_login_page_shows_itself() -> None:
     page = html(
         '<form class="login-overlay"><label>Password</label><input type="PASSWORD" name=p></form><h1>Sign in</h1>'

@@ -49,6 +49,17 @@ async def test_a_document_that_takes_too_long_fails_alone() -> None:
         assert document.title == "Drucker"
 
 
+async def test_the_processor_time_of_a_document_is_limited_also_without_a_parent() -> None:
+    async with Extractor(timeout=0.01) as extractor:
+        worker = await extractor._start()
+        assert worker.stdin is not None
+        heavy = b"<i><p>x</p>" * 180_000
+        request = b'{"content_type": "text/html", "url": "x"}'
+        worker.stdin.write(len(request).to_bytes(4) + len(heavy).to_bytes(4) + request + heavy)
+        await worker.wait()
+        assert worker.returncode == -signal.SIGXCPU
+
+
 async def test_a_document_that_takes_too_much_memory_fails_alone() -> None:
     async with Extractor(memory=24 * 1024 * 1024) as extractor:
         with pytest.raises(ExtractionError) as caught:

@@ -20,12 +20,12 @@ from data.store import Store
 
 PAGES = {
     "vendor/vpn-809.html": (
-        "<title>VPN error 809</title><h1>VPN error 809</h1><p>The network connection between your computer and the VPN "
-        "server could not be established: error 809. Open UDP ports 500 and 4500 on the router.</p>"
+        "<title>VPN error 809</title><h1>VPN error 809</h1><p>The network connection between your computer and the "
+        "VPN server could not be established: error 809. Open UDP ports 500 and 4500 on the router.</p>"
     ),
     "vendor/vpn-691.html": (
-        "<title>VPN error 691</title><h1>VPN error 691</h1><p>The remote connection was denied: error 691. The user name "
-        "and password combination is wrong on the VPN server.</p>"
+        "<title>VPN error 691</title><h1>VPN error 691</h1><p>The remote connection was denied: error 691. The user "
+        "name and password combination is wrong on the VPN server.</p>"
     ),
     "vendor/printer.html": "<title>Print queue</title><h1>Print queue</h1><p>A job hangs in the print spooler.</p>",
     "wiki/drucker.md": "---\npublisher: Hausmeisterei\ndate: 2024-02-03\n---\n# Drucker prüfen\n\nDie Warteschlange des "
