@@ -7,6 +7,7 @@ same gap.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,10 +18,11 @@ from typing import Final
 
 from data.graph import GraphSnapshot
 from data.models import ArticleType, NodeKind
-from data.text import Identifier, IdentifierClass, detect_language, fold
+from data.text import Identifier, IdentifierClass, detect_language, fold, identifiers
 from research.communities import find_communities
 from research.duplicates import DuplicateIndex, DuplicatePolicy, TaskShape
 from research.private import DEFAULT_POLICY, GuardPolicy
+from research.vocabulary import NAME_WEIGHT, word_weight
 from research.wording import (
     Rarity,
     Reading,
@@ -67,6 +69,12 @@ _FAMILIAR: Final = 3
 """Nodes that hold a word from which the house has to do with its subject: an orphan of familiar words matters more
 than the one ticket about a forklift."""
 
+_ALL_OF_IT: Final = 30
+"""Mentions of a name from which a text is about nothing else."""
+_SPOKEN_OF: Final = 0.3
+"""Of `_topical`, two mentions: a heading whose words its own section does not use twice ("Purpose", "Standard
+configuration") says where one is in a book, not what one reads about."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpportunityPolicy:
@@ -90,8 +98,8 @@ class OpportunityPolicy:
     bridge_max_weight: float = 0.60
     evidence_max_age: timedelta = timedelta(days=365)
     max_seeds: int = 12
-    max_each: int = 40
-    """Opportunities of one kind a list shows: the rest would come up once these are closed."""
+    max_each: int = 500
+    """Gaps of one kind in a list. Large, because what was answered stays in the graph and in the list."""
     resolution: float = 1.2
     privacy: GuardPolicy = DEFAULT_POLICY
     duplicates: DuplicatePolicy = field(default_factory=DuplicatePolicy)
@@ -123,18 +131,24 @@ def find(graph: GraphSnapshot, policy: OpportunityPolicy = OpportunityPolicy()) 
 
 
 def _distinct(gaps: Sequence[Opportunity], policy: OpportunityPolicy) -> list[Opportunity]:
-    """Return the gaps without those that a better one has already named, or whose only node is part of one."""
+    """Return the gaps without those that a better one has already named, or whose nodes are part of one."""
     index = DuplicateIndex(policy.duplicates)
     kept: list[Opportunity] = []
-    seen: set[str] = set()
     for gap in gaps:
         shape = TaskShape(gap.topic, frozenset(gap.seeds), gap.questions)
-        if index.duplicates(shape) or (gap.kind == "orphan" and seen.issuperset(gap.seeds)):
+        if index.duplicates(shape) or any(_part_of(gap, better) for better in kept):
             continue
         index.add(str(len(kept)), shape)
         kept.append(gap)
-        seen.update(gap.seeds)
     return kept
+
+
+def _part_of(gap: Opportunity, better: Opportunity) -> bool:
+    """Return whether all nodes of a gap are among those of a better one, and it is about no other identifier."""
+    if not gap.seeds or not set(gap.seeds) <= set(better.seeds):
+        return False
+    named = {item.value for item in identifiers(gap.topic)}
+    return gap.kind == "orphan" or bool(named & {item.value for item in identifiers(better.topic)})
 
 
 def _rank(gap: Opportunity) -> tuple[float, int, str, tuple[str, ...]]:
@@ -344,17 +358,33 @@ def _orphans(view: _View) -> Iterator[Opportunity]:
         if len(edges) > policy.orphan_max_edges or nearest >= policy.orphan_max_weight:
             continue
         isolation = 1.0 - nearest
-        words = reading.label_stems.items()
-        known = sum(view.rarity.weight(*word) for word in words if view.rarity.seen(word[0]) >= _FAMILIAR)
-        familiar = known / (sum(view.rarity.weight(*word) for word in words) or 1.0)
+        topical = _topical(reading)
+        if node.kind is NodeKind.SECTION and topical < _SPOKEN_OF:
+            continue
         named = 0.1 * bool(reading.label_identifiers)
-        score = _SUBJECTS[node.kind] * (0.25 + 0.15 * isolation + 0.15 * familiar + named)
+        score = _SUBJECTS[node.kind] * (
+            0.2 + 0.15 * isolation + 0.15 * _familiar(view, reading) + 0.1 * topical + named
+        )
         why = (
             f"A {node.kind} with content has no relation and "
             f"{'no vector edge' if not edges else f'{len(edges)} weak vector edge' + 's' * (len(edges) > 1)}."
         )
         language = majority_language([reading], reading.label)
         yield Opportunity("orphan", reading.label, round(score, 4), (node.id,), why, language)
+
+
+def _familiar(view: _View, reading: Reading) -> float:
+    """Return the share of the label's weight in words that several nodes of the house use."""
+    weights = {key: view.rarity.weight(key, word) for key, word in reading.label_stems.items()}
+    known = sum(weight for key, weight in weights.items() if view.rarity.seen(key) >= _FAMILIAR)
+    return known / (sum(weights.values()) or 1.0)
+
+
+def _topical(reading: Reading) -> float:
+    """Return how much the body speaks of a name in the label, in [0, 1], by the logarithm of its mentions."""
+    body = fold(reading.node.body)
+    said = [body.count(fold(word)) for word in reading.label_stems.values() if word_weight(fold(word)) >= NAME_WEIGHT]
+    return min(1.0, math.log1p(max(said, default=0)) / math.log1p(_ALL_OF_IT))
 
 
 # ------------------------------------------------------------------------------------------ weak bridge

@@ -20,7 +20,7 @@ from data.models import Event, Scan, ScanDecision, TaskOrigin
 from data.progress import Progress, silent
 from data.scans import record_scan, rejections_since
 from data.store import Store
-from data.tasks import Add, QueueSnapshot, Reject, TaskRequest, load_snapshot
+from data.tasks import Add, EnqueueDecision, QueueSnapshot, Reject, TaskRequest, load_snapshot
 from research.admission import (
     ALREADY_ANSWERED,
     BUDGET_EXHAUSTED,
@@ -64,6 +64,8 @@ class ScanPolicy:
     planner_memory: timedelta = timedelta(days=7)
     """A gap that the planner refused is not put to it again within this time: otherwise the best candidates, once
     refused, would be asked about at every scan, and those behind them never."""
+    max_shown: int = 100
+    """Decisions that a scan keeps: all that led to a task, and the best of the others. The counts are of all."""
 
 
 @dataclass(slots=True)
@@ -103,8 +105,9 @@ async def scan(
     if budget.remaining > 0:
         room = budget.remaining if limit is None else min(limit, budget.remaining)
         run = await _Run.begin(store, queue, reasoner, policy, graph, directives)
-        for number, gap in enumerate(gaps):
-            verdicts.append(await run.decide(gap, room=run.planned < room))
+        judged = await asyncio.to_thread(run.judge, gaps)
+        for number, (gap, first) in enumerate(zip(gaps, judged, strict=True)):
+            verdicts.append(await run.decide(gap, first, room=run.planned < room))
             progress("candidates", number + 1, len(gaps))
         planned = run.planned
     else:
@@ -126,7 +129,8 @@ async def scan(
             "active": budget.active,
         },
     )
-    decisions = [_decision(finished.id, number, *pair) for number, pair in enumerate(zip(gaps, verdicts, strict=True))]
+    shown = _shown(verdicts, policy.max_shown)
+    decisions = [_decision(finished.id, place, gaps[place], verdicts[place]) for place in shown]
     await store.write(record_scan, finished, decisions, forget_before=started - queue.policy.history)
     await _forget_settled(store, gaps, verdicts)
     return finished
@@ -161,20 +165,20 @@ class _Run:
         refused = {dedupe_key(past.topic, past.seeds): past.rejection_reason or "" for past in earlier}
         return cls(queue, reasoner, policy, graph, tuple(directives), snapshot, refused)
 
-    async def decide(self, gap: Opportunity, *, room: bool) -> _Verdict:
+    def judge(self, gaps: Sequence[Opportunity]) -> list[EnqueueDecision]:
+        """Judge all gaps on what the scan has read, to spare the planner. Computing: call it in a thread."""
+        policy = self.queue.policy
+        return [decide_enqueue(_bare(gap), TaskOrigin.SCANNER, self.snapshot, policy) for gap in gaps]
+
+    async def decide(self, gap: Opportunity, first: EnqueueDecision, *, room: bool) -> _Verdict:
         """Return what becomes of `gap`; `room` says whether the day has room for another plan.
 
-        Judged first on what the scan has read, to spare the planner; the transaction that enqueues judges
-        again on what is true by then.
+        The transaction that enqueues judges again on what is true by then.
         """
-        request = TaskRequest(
-            topic=gap.topic, questions=gap.questions, seeds=gap.seeds, kind=gap.kind, language=gap.language
-        )
-        first = decide_enqueue(request, TaskOrigin.SCANNER, self.snapshot, self.queue.policy)
         if isinstance(first, Reject):
             return _rejected(first.reason, first.other)
         if not isinstance(first, Add):
-            return await self._enqueue(request)
+            return await self._enqueue(_bare(gap))
         earlier = self.refused.get(dedupe_key(gap.topic, gap.seeds))
         if earlier is not None:
             return _Verdict("rejected", earlier, "wait_or_queue_by_hand")
@@ -233,6 +237,19 @@ class _Run:
         if result.outcome in {"created", "deferred"}:
             return _Verdict("created", None, None, task_id)
         return _rejected(result.reason, result.other)
+
+
+def _bare(gap: Opportunity) -> TaskRequest:
+    return TaskRequest(topic=gap.topic, questions=gap.questions, seeds=gap.seeds, kind=gap.kind, language=gap.language)
+
+
+def _shown(verdicts: Sequence[_Verdict], limit: int) -> list[int]:
+    """Return the places of the decisions that are kept, in order."""
+    led = [place for place, verdict in enumerate(verdicts) if verdict.decision != "rejected"]
+    # what was put to the planner must be kept: a later scan looks its refusals up
+    led += [place for place, verdict in enumerate(verdicts) if verdict.action == PLANNER_REFUSED]
+    rest = [place for place in range(len(verdicts)) if place not in set(led)]
+    return sorted([*led, *rest[: max(0, limit - len(led))]])
 
 
 def _rejected(reason: str, other: str | None = None) -> _Verdict:

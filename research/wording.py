@@ -34,7 +34,8 @@ __all__ = [
 
 _LEADING: Final = re.compile(
     r"^(?:(?:re|aw|wg|fw|fwd|antwort|weiterleitung)\s*:\s*|(?:runbook|how-?to|anleitung|faq|kb|ticket|incident|störung)\s*:\s*"
-    r"|\[[^\]]{0,40}\]\s*|[!*#>\-–•\s]+)+",
+    r"|(?:(?:kapitel|chapter|abschnitt|section|anhang|appendix)\s+)?(?:(?:[A-Z]|\d{1,3})(?:\.\d{1,3})+\.?|\d{1,3}\.|\d{1,3}\s[-–])\s+"
+    r"|\[[^\]]{0,40}\]\s*|[!*#>.\-–•\s]+)+",
     re.IGNORECASE,
 )
 _TRAILING: Final = re.compile(r"[\s!?.,;:*\-–(]+$")

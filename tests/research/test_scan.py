@@ -248,6 +248,15 @@ async def test_scans_are_told_as_events_and_old_ones_are_forgotten(
     assert rows[1][1]["budget"]["remaining"] == 3
 
 
+async def test_a_long_list_is_kept_short_without_losing_what_led_to_a_task(
+    store: Store, tickets: dict[str, str], queue: ResearchQueue, planner: ExtractiveReasoner
+) -> None:
+    done = await scan(store, queue, planner, ScanPolicy(max_shown=4))
+    stored = await decisions(store)
+    assert (done.candidates, done.rejected, len(stored)) == (5, {"daily_budget_exhausted": 2}, 4)
+    assert [entry.decision for entry in stored] == ["created"] * 3 + ["rejected"]
+
+
 async def test_two_scans_at_once_never_overrun_the_budget(
     store: Store, tickets: dict[str, str], queue: ResearchQueue, planner: ExtractiveReasoner
 ) -> None:
