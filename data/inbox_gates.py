@@ -173,7 +173,6 @@ _MAGIC: Final = (
     (b"PK\x05\x06", "zip"),
     (b"PK\x07\x08", "zip"),
     (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"\x04\x22\x4d\x18", "lz4"),
@@ -205,8 +204,10 @@ _PACKED: Final = word_set("zip gzip bzip2 xz zstd lz4 7z rar cab ar rpm tar")
 def sniff(data: bytes) -> str:
     """Return what the first bytes say this is: `pdf`, `zip`, `image`, `program`, …; "" for text or unknown."""
     for magic, kind in _MAGIC:
-        if data.startswith(magic) and not (kind == "bzip2" and data[3:4] not in b"123456789"):
+        if data.startswith(magic):
             return kind
+    if data[:3] == b"BZh" and data[4:10] == b"1AY&SY":
+        return "bzip2"
     if data[257:262] == b"ustar":
         return "tar"
     if data[:1024].lstrip().startswith(b"%PDF-"):
