@@ -10,37 +10,28 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Collection, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
 from data.graph import GraphSnapshot
-from data.models import ArticleType, NodeKind
+from data.models import NodeKind
 from data.text import Identifier, IdentifierClass, detect_language, fold, identifiers
-from research.communities import find_communities
-from research.duplicates import DuplicateIndex, DuplicatePolicy, TaskShape
-from research.private import DEFAULT_POLICY, GuardPolicy
+from research.duplicates import DuplicateIndex, TaskShape
+from research.gaps import KINDS, REFERENCES, GraphView, Opportunity, OpportunityPolicy
 from research.vocabulary import NAME_WEIGHT, word_weight
 from research.wording import (
-    Rarity,
     Reading,
     majority_language,
     names_a_subject,
     public_label,
-    read_node,
     read_topic,
     shared_topic,
 )
 
 __all__ = ["KINDS", "Opportunity", "OpportunityPolicy", "find"]
 
-KINDS: Final = ("asked", "stale", "missing_reference", "uncovered_cluster", "orphan", "weak_bridge")
-
-_REFERENCES: Final = frozenset({NodeKind.ARTICLE, NodeKind.DOCUMENT, NodeKind.SECTION, NodeKind.TECHNIQUE})
-"""What answers for a whole cluster."""
-_EXPLAINERS: Final = _REFERENCES | {NodeKind.PRODUCT}
+_EXPLAINERS: Final = REFERENCES | {NodeKind.PRODUCT}
 _NAMED_BY_LABEL: Final = frozenset({NodeKind.TECHNIQUE, NodeKind.PRODUCT})
 """Kinds that explain what their label names however short they are: that is what they are there for."""
 _SUBJECTS: Final = {
@@ -76,53 +67,10 @@ _SPOKEN_OF: Final = 0.3
 configuration") says where one is in a book, not what one reads about."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpportunityPolicy:
-    """Thresholds of the six kinds, with the values they were given on the shipped sample and on Debian manuals."""
-
-    orphan_min_chars: int = 40
-    """A node with less body is a heading, not content."""
-    orphan_max_edges: int = 2
-    """Vector edges a node may have and still count as an orphan: with three it sits in a neighbourhood."""
-    orphan_max_weight: float = 0.62
-    """Similarity that no edge of an orphan reaches: from here on, two texts speak of one subject."""
-    cluster_min_weight: float = 0.50
-    """Vector edges below it do not bind a community together."""
-    cluster_min_tickets: int = 3
-    reference_min_chars: int = 150
-    """A reference with less body is a stub ("steps not written yet") and answers nothing."""
-    mention_min_nodes: int = 2
-    bridge_min_members: int = 4
-    bridge_min_cohesion: float = 0.55
-    """Mean weight inside a community from which it is a strong one."""
-    bridge_max_weight: float = 0.60
-    evidence_max_age: timedelta = timedelta(days=365)
-    max_seeds: int = 12
-    max_each: int = 500
-    """Gaps of one kind in a list. Large, because what was answered stays in the graph and in the list."""
-    resolution: float = 1.2
-    privacy: GuardPolicy = DEFAULT_POLICY
-    duplicates: DuplicatePolicy = field(default_factory=DuplicatePolicy)
-
-
-@dataclass(frozen=True, slots=True)
-class Opportunity:
-    """One gap. `topic` is made of public labels only; `seeds` are node ids and never leave the house."""
-
-    kind: str
-    topic: str
-    score: float
-    seeds: tuple[str, ...]
-    why: str
-    language: str
-    questions: tuple[str, ...] = ()
-    """What was asked literally, for the kinds `asked` and `stale`."""
-    article_type: ArticleType | None = None
-
-
-def find(graph: GraphSnapshot, policy: OpportunityPolicy = OpportunityPolicy()) -> list[Opportunity]:
+def find(graph: GraphSnapshot, policy: OpportunityPolicy | None = None) -> list[Opportunity]:
     """Return the gaps of the graph, best first. Blocking and computing: call it in a thread."""
-    view = _View(graph, policy)
+    policy = policy or OpportunityPolicy()
+    view = GraphView(graph, policy)
     found: list[Opportunity] = []
     for finder in (_asked, _stale, _missing_references, _uncovered_clusters, _orphans, _weak_bridges):
         named = [gap for gap in finder(view) if names_a_subject(gap.topic)]
@@ -155,47 +103,10 @@ def _rank(gap: Opportunity) -> tuple[float, int, str, tuple[str, ...]]:
     return -gap.score, KINDS.index(gap.kind), gap.topic, gap.seeds
 
 
-class _View:
-    """A snapshot taken apart once: readings of the nodes, neighbours, communities."""
-
-    def __init__(self, graph: GraphSnapshot, policy: OpportunityPolicy) -> None:
-        self.graph = graph
-        self.policy = policy
-        self.readings = [read_node(node, policy.privacy) for node in graph.nodes]
-        self.rarity = Rarity(self.readings)
-        self.edges: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        for a, b, weight in graph.vectors:
-            self.edges[a].append((b, weight))
-            self.edges[b].append((a, weight))
-        self.related = frozenset(place for pair in graph.relations for place in pair)
-        strong = [edge for edge in graph.vectors if edge[2] >= policy.cluster_min_weight]
-        bound = [*strong, *((a, b, 1.0) for a, b in graph.relations)]
-        self.communities = [
-            members
-            for members in find_communities(len(graph.nodes), bound, resolution=policy.resolution)
-            if len(members) > 1
-        ]
-
-    def central_first(self, places: Iterable[int]) -> list[int]:
-        """Return nodes by the weight they have among each other, heaviest first, then by place."""
-        among = set(places)
-        weight = {place: sum(w for other, w in self.edges[place] if other in among) for place in among}
-        return sorted(among, key=lambda place: (-weight[place], place))
-
-    def seeds(self, readings: Sequence[Reading]) -> tuple[str, ...]:
-        """Return the ids of the first few nodes, sorted."""
-        return tuple(sorted(reading.node.id for reading in readings[: self.policy.max_seeds]))
-
-    def answers(self, place: int) -> bool:
-        """Return whether the node is a reference with something in it."""
-        node = self.graph.nodes[place]
-        return node.kind in _REFERENCES and len(node.body) >= self.policy.reference_min_chars
-
-
 # --------------------------------------------------------------------------------- asked for, and stale
 
 
-def _asked(view: _View) -> Iterator[Opportunity]:
+def _asked(view: GraphView) -> Iterator[Opportunity]:
     """Topics an agent task or a person asked for while the day's budget was used up."""
     for request in view.graph.asked:
         topic = public_label(request.topic, view.policy.privacy)
@@ -211,7 +122,7 @@ def _asked(view: _View) -> Iterator[Opportunity]:
         )
 
 
-def _stale(view: _View) -> Iterator[Opportunity]:
+def _stale(view: GraphView) -> Iterator[Opportunity]:
     """Approved articles whose evidence is out of date, or whose node something contradicts."""
     for article in view.graph.articles:
         contradicted = article.id in view.graph.contradicted
@@ -230,7 +141,7 @@ def _stale(view: _View) -> Iterator[Opportunity]:
 # ------------------------------------------------------------------------------------ missing reference
 
 
-def _missing_references(view: _View) -> Iterator[Opportunity]:
+def _missing_references(view: GraphView) -> Iterator[Opportunity]:
     """Identifiers and products that several nodes mention and no node explains."""
     mentions: dict[str, list[int]] = defaultdict(list)
     named: dict[str, Identifier] = {}
@@ -257,7 +168,7 @@ def _missing_references(view: _View) -> Iterator[Opportunity]:
                 yield gap
 
 
-def _explained_further_down(view: _View, values: Collection[str]) -> set[str]:
+def _explained_further_down(view: GraphView, values: Collection[str]) -> set[str]:
     """Return those of `values` that a reference speaks of where its body was not read.
 
     By the last word of the value ("809" of "error 809"): here a gap too few is better than one too many.
@@ -271,7 +182,7 @@ def _explained_further_down(view: _View, values: Collection[str]) -> set[str]:
     return found
 
 
-def _explains(view: _View, place: int, *, in_label: bool) -> bool:
+def _explains(view: GraphView, place: int, *, in_label: bool) -> bool:
     """Return whether a node that mentions an identifier also says what it is."""
     node = view.graph.nodes[place]
     if in_label and node.kind in _NAMED_BY_LABEL:
@@ -280,7 +191,7 @@ def _explains(view: _View, place: int, *, in_label: bool) -> bool:
     return node.kind in _EXPLAINERS - _NAMED_BY_LABEL and len(node.body) >= view.policy.reference_min_chars
 
 
-def _missing_reference(view: _View, identifier: Identifier, places: Sequence[int]) -> Opportunity | None:
+def _missing_reference(view: GraphView, identifier: Identifier, places: Sequence[int]) -> Opportunity | None:
     readings = [view.readings[place] for place in view.central_first(places)]
     topic = shared_topic(readings, view.rarity, identifier)
     if not identifier.pins:
@@ -308,7 +219,7 @@ def _same_subject(topic: str, readings: Sequence[Reading]) -> list[Reading]:
 # ------------------------------------------------------------------------------------ uncovered cluster
 
 
-def _uncovered_clusters(view: _View) -> Iterator[Opportunity]:
+def _uncovered_clusters(view: GraphView) -> Iterator[Opportunity]:
     """Communities of tickets with no article or reference in them."""
     least = view.policy.cluster_min_tickets
     for members in view.communities:
@@ -330,7 +241,7 @@ def _uncovered_clusters(view: _View) -> Iterator[Opportunity]:
         yield Opportunity("uncovered_cluster", topic.text, round(score, 4), view.seeds(topic.of), why, language)
 
 
-def _common_identifier(view: _View, places: Sequence[int]) -> Identifier | None:
+def _common_identifier(view: GraphView, places: Sequence[int]) -> Identifier | None:
     """Return the identifier that most of the nodes share, the strongest class first, or None."""
     carriers: dict[str, list[Identifier]] = defaultdict(list)
     for place in places:
@@ -347,7 +258,7 @@ def _common_identifier(view: _View, places: Sequence[int]) -> Identifier | None:
 # ----------------------------------------------------------------------------------------------- orphan
 
 
-def _orphans(view: _View) -> Iterator[Opportunity]:
+def _orphans(view: GraphView) -> Iterator[Opportunity]:
     """Nodes with content and no relation that stand alone among the vectors, too."""
     policy = view.policy
     for place, reading in enumerate(view.readings):
@@ -373,7 +284,7 @@ def _orphans(view: _View) -> Iterator[Opportunity]:
         yield Opportunity("orphan", reading.label, round(score, 4), (node.id,), why, language)
 
 
-def _familiar(view: _View, reading: Reading) -> float:
+def _familiar(view: GraphView, reading: Reading) -> float:
     """Return the share of the label's weight in words that several nodes of the house use."""
     weights = {key: view.rarity.weight(key, word) for key, word in reading.label_stems.items()}
     known = sum(weight for key, weight in weights.items() if view.rarity.seen(key) >= _FAMILIAR)
@@ -390,7 +301,7 @@ def _topical(reading: Reading) -> float:
 # ------------------------------------------------------------------------------------------ weak bridge
 
 
-def _weak_bridges(view: _View) -> Iterator[Opportunity]:
+def _weak_bridges(view: GraphView) -> Iterator[Opportunity]:
     """Two strong communities joined by a single weak vector edge and no relation."""
     policy = view.policy
     home = {place: number for number, members in enumerate(view.communities) for place in members}
@@ -425,7 +336,7 @@ def _weak_bridges(view: _View) -> Iterator[Opportunity]:
         yield Opportunity("weak_bridge", topic, round(score, 4), view.seeds(ends), why, language)
 
 
-def _kin(view: _View, a: int, b: int) -> bool:
+def _kin(view: GraphView, a: int, b: int) -> bool:
     """Return whether the labels of a bridge's ends share a telling word or an identifier: else it is chance."""
     first, second = view.readings[a], view.readings[b]
     if {item.value for item in first.label_identifiers} & {item.value for item in second.label_identifiers}:
