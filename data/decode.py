@@ -71,7 +71,9 @@ def decode(data: bytes, *, declared: str | None = None, html: bool = False) -> D
         return Decoded(text, "ascii")
     fixed = _encoded_twice(text)
     if fixed is not None:
-        return Decoded(fixed, "utf-8", repaired=True, doubtful="\ufffd" in fixed)
+        # What is still garbled after one repair went through more hands than that can be undone with certainty.
+        again = len(_TWICE.findall(fixed)) >= 2
+        return Decoded(fixed, "utf-8", repaired=True, doubtful=again or "\ufffd" in fixed)
     wrong = bool(names) and names[0] not in {"utf-8", "ascii"}
     return Decoded(text, "utf-8", repaired=wrong, doubtful="\ufffd" in text)
 

@@ -124,6 +124,7 @@ class Extractor:
     async def _start(self) -> asyncio.subprocess.Process:
         worker = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # a folder named data where the daemon happens to stand is not ours
             "-m",
             "data.extract_worker",
             str(self._memory),

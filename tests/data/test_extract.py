@@ -192,6 +192,13 @@ def test_encodings(raw: bytes, content_type: str, flags: tuple[str, ...]) -> Non
     assert document.flags == flags
 
 
+def test_what_was_garbled_several_times_is_doubtful() -> None:
+    text = "<p>Größe ändern für Übung</p>"
+    for _ in range(3):
+        text = text.encode().decode("latin-1")
+    assert set(read(text.encode()).flags) == {"encoding_repaired", "encoding_doubtful"}
+
+
 def test_lost_characters_are_doubtful() -> None:
     document = read("<p>Größe, Übung, ändern, später, Gerät".encode() + b" \xff kaputt</p>", "text/html; charset=utf-8")
     assert "encoding_doubtful" in document.flags

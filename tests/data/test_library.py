@@ -28,8 +28,8 @@ PAGES = {
         "name and password combination is wrong on the VPN server.</p>"
     ),
     "vendor/printer.html": "<title>Print queue</title><h1>Print queue</h1><p>A job hangs in the print spooler.</p>",
-    "wiki/drucker.md": "---\npublisher: Hausmeisterei\ndate: 2024-02-03\n---\n# Drucker prüfen\n\nDie Warteschlange des "
-    "Druckers wird geprüft und geleert, wenn nichts mehr gedruckt wird.",
+    "wiki/drucker.md": "---\npublisher: Hausmeisterei\ndate: 2024-02-03\n---\n# Drucker prüfen\n\nDie Warteschlange "
+    "des Druckers wird geprüft und geleert, wenn nichts mehr gedruckt wird.",
     "wiki/update.md": "# Windows Update 0x80070005\n\nDas Update KB5034441 bricht mit dem Fehler 0x80070005 ab.",
     "notes.txt": "Notes\n=====\n\nThe certificate of the mail server expires in May.",
     "wiki/empty.html": "<html><body></body></html>",
