@@ -31,6 +31,7 @@ from articles.roles import (
     PassageView,
 )
 from articles.selection import FLOOR, NEAR_SHARE, Candidate, Near, candidates, pick, redundant
+from articles.sentences import points_back
 from articles.types import OPERATIONAL, REQUIRED_SECTIONS, SectionName
 from data.models import ArticleType, SourceClass
 from data.text import fold, terms
@@ -89,11 +90,11 @@ _VERSION: Final = re.compile(
     r"(?P<product>\D*?[^\W\d_])[\s/(-]*(?:versions?|release|v)?[\s.]*(?P<version>\d.*)$", re.IGNORECASE | re.DOTALL
 )
 _GIVES_SUMMARY: Final = (
-    _S.DEFINITION,
     _S.GOAL,
     _S.SCOPE,
     _S.CAUSE,
     _S.SYMPTOMS,
+    _S.DEFINITION,
     _S.HOW_IT_WORKS,
     _S.CONSEQUENCES,
     _S.QUESTION,
@@ -146,8 +147,6 @@ def write_article(
         sections |= _operational(desk)
     if request.type is ArticleType.REFERENCE:
         sections |= _facts_section(desk)
-    if request.type is ArticleType.DECISION_GUIDE:
-        sections |= _options_section(desk)
     for name in _FILL_ORDER:
         if name in sections or (name not in request.required_sections and name is not _S.DETAILS):
             continue
@@ -155,6 +154,8 @@ def write_article(
         if chosen:
             paragraphs = arrange_claims(chosen, views, request.language, request.max_quote_words)
             sections[name] = DraftSection(name=name, paragraphs=paragraphs)
+    if request.type is ArticleType.DECISION_GUIDE:
+        sections |= _options_section(desk)
     summary, sections = _summary(desk, sections)
     ordered = tuple(sections[name] for name in (*REQUIRED_SECTIONS[request.type], _S.DETAILS) if name in sections)
     return ArticleDraft(
@@ -311,24 +312,32 @@ def _summary(
     if chosen:
         groups = arrange_claims(chosen, desk.views, desk.request.language, desk.request.max_quote_words)
         return tuple(claim for group in groups for claim in group), sections
-    for name in (
-        _S.DEFINITION,
-        _S.GOAL,
-        _S.SCOPE,
-        _S.CAUSE,
-        _S.HOW_IT_WORKS,
-        _S.SYMPTOMS,
-        _S.CONSEQUENCES,
-        _S.QUESTION,
-    ):
+    for name in _GIVES_SUMMARY:
         section = sections.get(name)
         if section is not None and sum(map(len, section.paragraphs)) > 1:
-            first, rest = section.paragraphs[0][0], [*section.paragraphs]
-            rest[0] = rest[0][1:]
-            left = [group for group in rest if group]
-            left[0] = (left[0][0].model_copy(update={"lead_in": ""}), *left[0][1:])
-            return (first,), {**sections, name: section.model_copy(update={"paragraphs": tuple(left)})}
+            moved, left = _move_up(desk, section)
+            return (moved,), {**sections, name: left}
     return (), sections
+
+
+def _move_up(desk: _Desk, section: DraftSection) -> tuple[DraftClaim, DraftSection]:
+    """Return the claim of `section` that holds most of the topic, and the section without it.
+
+    A sentence that points back at the one that moves would hang in the air: it goes too.
+    """
+    every = [claim for group in section.paragraphs for claim in group]
+    best = max(every, key=lambda claim: desk.model.cover((claim.text, 1.0)))
+    at = every.index(best)
+    gone = [best]
+    if at + 1 < len(every) and points_back(every[at + 1].text, desk.request.language):
+        gone.append(every[at + 1])
+    paragraphs = []
+    for group in section.paragraphs:
+        kept = [claim for claim in group if claim not in gone]
+        if kept:
+            kept[0] = kept[0].model_copy(update={"lead_in": ""})
+            paragraphs.append(tuple(kept))
+    return best.model_copy(update={"lead_in": ""}), section.model_copy(update={"paragraphs": tuple(paragraphs)})
 
 
 def _applies_to(desk: _Desk, sections: Sequence[DraftSection]) -> tuple[DraftFact, ...]:

@@ -105,12 +105,16 @@ def shelve(
     }
     views = [view for name, source in sources.items() for view in _views(name, source, language)]
     model = topic_model(topic, language, [" ".join((*view.headings, view.text)) for view in views])
-    lexical = [(model.passage(view), view) for view in views]
+    lexical = [(model.passage(view, sources[view.source].text), view) for view in views]
     lexical = [pair for pair in lexical if pair[0] > 0.0]
     best = sorted(lexical, key=lambda pair: (-pair[0], pair[1].source, pair[1].start))[: policy.max_passages]
     near = Nearness(embedder, [topic], [_embedded(view) for _, view in best])
     scored = [
-        (LEXICAL_SHARE * score + (1 - LEXICAL_SHARE) * near(topic, _embedded(view)), view) for score, view in best
+        (
+            LEXICAL_SHARE * score + (1 - LEXICAL_SHARE) * near(topic, _embedded(view)),
+            view.model_copy(update={"topic": round(score, 4)}),
+        )
+        for score, view in best
     ]
     scored = [(score, view) for score, view in scored if score >= policy.min_relevance]
     scored.sort(key=lambda pair: (-pair[0], pair[1].source, pair[1].start))

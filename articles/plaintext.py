@@ -74,7 +74,7 @@ _CODE_SHAPE: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ALTERNATIVES: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?:/[^\W\d_]+(?:-[^\W\d_]+)*){1,3}$")
+_ALTERNATIVES: Final = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+)*(?:/[^\W\d_][^\W_]*(?:-[^\W_]+)*){1,3}$")
 """and/or, client/server, TCP/IP: words, not paths."""
 _TRIM_LEFT: Final = "([{\"'„“”‚‘’»«*`,;:!?…"
 _TRIM_RIGHT: Final = ")]}\"'„“”‚‘’»«*`.,;:!?…"
@@ -83,6 +83,8 @@ _WORDLIKE: Final = re.compile(r"\w")
 
 def is_code_token(token: str) -> bool:
     """Tell whether a token outside of backticks is a command's, a path's or a setting's, not prose."""
+    if token.isalpha():
+        return False
     bare = token.strip(_TRIM_LEFT).rstrip(".,;:!?…\"'")
     if bare.endswith(")") and "(" not in bare:
         bare = bare.rstrip(")")
@@ -103,6 +105,9 @@ def word_tokens(text: str) -> list[WordToken]:
     found = []
     for piece, in_code in _pieces(text):
         for raw in (piece if in_code else _unmarked(piece)).split():
+            if raw.isalpha():  # most tokens of a long text
+                found.append(WordToken(fold(raw), in_code))
+                continue
             bare = raw.lstrip(_TRIM_LEFT).rstrip(_TRIM_RIGHT)
             if not _WORDLIKE.search(bare):
                 continue

@@ -16,7 +16,7 @@ from articles.material import instructions_of
 from articles.phrases import STEP_LEAD_INS
 from articles.relevance import TopicModel
 from articles.roles import DraftStep, PassageView
-from articles.selection import redundant
+from articles.selection import SAME_STEP, redundant
 from articles.steps import Instruction, code_text
 from articles.types import MIN_SOLUTION_STEPS, SectionName
 from data.text import Span, terms
@@ -25,9 +25,11 @@ __all__ = ["Procedure", "procedure"]
 
 MOST_STEPS: Final = 10
 MOST_CHECKS: Final = 4
-LEAD_TOPIC: Final = 0.5
+LEAD_TOPIC: Final = 0.6
 """Least share of the topic in the leading passage and its headings, the page's title left out: a page about Postfix has
 many lists that are not about the question."""
+TITLE_SHARE: Final = 0.7
+"""On the leading passage's own page its title counts this much: what stands there under "Verification" verifies it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,9 @@ def _lead(placed: Sequence[_Placed], views: Sequence[PassageView], model: TopicM
     return min(near, key=lambda view: (-worth(view), int(view.source[1:]), view.start), default=None)
 
 
-def _topic(view: PassageView, model: TopicModel) -> float:
-    return model.cover((view.text, 1.0), (" ".join(view.headings), 0.9))
+def _topic(view: PassageView, model: TopicModel, title_share: float = 0.0) -> float:
+    own = model.cover((view.text, 1.0), (" ".join(view.headings), 0.9), (view.title, title_share))
+    return max(own, view.topic)
 
 
 def _taken(
@@ -134,7 +137,10 @@ def _taken(
         for one in placed
         if one.place is place
         and not model.contradicted(one.step.text)
-        and (_distance(one.view, lead) < 2 or _topic(one.view, model) >= LEAD_TOPIC)
+        and (
+            (distance := _distance(one.view, lead)) < 2
+            or _topic(one.view, model, TITLE_SHARE if distance == 2 else 0.0) >= LEAD_TOPIC
+        )
     ]
     circles = [[one for one in mine if _distance(one.view, lead) == distance] for distance in range(4)]
     said = list(used)
@@ -144,7 +150,7 @@ def _taken(
             break
         for one in circle:
             text = one.step.text + _code(one)
-            if len(chosen) < most and not redundant(text, said, model.language):
+            if len(chosen) < most and not redundant(text, said, model.language, SAME_STEP):
                 chosen.append(one)
                 said.append(frozenset(terms(text, model.language)))
     order = {one.view.id: number for circle in circles for number, one in enumerate(circle)}

@@ -7,6 +7,7 @@ The words of the topic weigh by how rare they are in the evidence at hand: in te
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -33,6 +34,12 @@ __all__ = [
 HEADING_SHARE: Final = 0.8
 """A topic word in a heading above the passage counts this much of one in it; in the page's title, the half."""
 TITLE_SHARE: Final = 0.5
+PAGE_SHARE: Final = 0.6
+SHORT_PAGE: Final = 6_000
+"""Characters up to which a page is about one thing, so that a topic word anywhere on it counts; in a manual of 100 KB
+every word stands somewhere."""
+LEAST_SHARE: Final = 0.1
+"""A page that counts less is not looked at."""
 OTHER_IDENTIFIER: Final = 0.3
 """What is left of a passage's relevance when it names another identifier of the topic's class and not the topic's."""
 LEXICAL_SHARE: Final = 0.65
@@ -41,40 +48,88 @@ LEXICAL_SHARE: Final = 0.65
 
 @lru_cache(maxsize=20_000)
 def index_of(text: str) -> frozenset[str]:
-    """Return every form under which a word of `text` may be looked up (data.text.term_index), remembered."""
+    """Return `data.text.term_index` of a sentence or a passage, remembered."""
     return term_index(text)
+
+
+@lru_cache(maxsize=8_000)
+def _folded(text: str) -> str:
+    return fold(text)
+
+
+@lru_cache(maxsize=8_000)
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(_LONG_WORD.findall(_folded(text)))
+
+
+_LONG_WORD: Final = re.compile(r"[a-z]{5,}")
+_SHORT_STEM: Final = 4
+_COMPOUND: Final = 9
+"""Letters from which a German topic word may be made of others ("Webserver"), so that one of them in a text counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """One word of a topic as it is looked for in folded text: its stem at the beginning of a word, or anywhere."""
+
+    pattern: re.Pattern[str]
+    compound: str
+
+    def found(self, text: str) -> bool:
+        if self.pattern.search(_folded(text)):
+            return True
+        return bool(self.compound) and any(word in self.compound for word in _long_words(text))
+
+
+def _word(word: str, language: str) -> _Word:
+    stemmed = re.escape(stem(word, language))
+    if len(stemmed) <= _SHORT_STEM:
+        form = rf"(?<![^\W_]){stemmed}[^\W\d_]{{0,3}}(?![^\W_])"
+    else:
+        form = stemmed if language == "de" else rf"(?<![^\W_]){stemmed}"
+    return _Word(re.compile(form), word if language == "de" and len(word) >= _COMPOUND else "")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicModel:
-    """The words of a topic with their weights (all weights together: 1) and its identifiers by class."""
+    """The words of a topic with their weights (all weights together: 1) and its identifiers by class.
+
+    An identifier stands among the words as "=error 809": it is in a text as such or not at all.
+    """
 
     weights: Mapping[str, float]
     identifiers: Mapping[str, frozenset[str]]
     language: str
+    words: Mapping[str, _Word]
 
     def cover(self, *parts: tuple[str, float]) -> float:
         """Return the weighted share of topic words found in `parts` of (text, how much a find in it counts)."""
-        if not self.weights:
-            return 0.0
-        indexed = [(index_of(text), share) for text, share in parts if text]
+        best = sorted((part for part in parts if part[0] and part[1] > 0), key=lambda part: -part[1])
         total = 0.0
         for term, weight in self.weights.items():
-            total += weight * max((share for index, share in indexed if self.holds(term, index)), default=0.0)
+            total += weight * next((share for text, share in best if self.holds(term, text)), 0.0)
         return total
 
-    def holds(self, term: str, index: Collection[str]) -> bool:
-        """Tell whether `index` has the topic word `term`, as written, stemmed, or as a part of a German compound."""
-        return term_in(term, index) or term_in(stem(term, self.language), index)
+    def holds(self, term: str, text: str) -> bool:
+        """Tell whether `text` has the topic word `term`, in any of its forms, or as a part of a German compound."""
+        if term.startswith("="):
+            return _names(term[1:], text)
+        return self.words[term].found(text)
 
-    def passage(self, view: PassageView) -> float:
-        """Return how far `view` is about the topic, 0 to 1, by words and identifiers."""
-        score = self.cover((view.text, 1.0), (" ".join(view.headings), HEADING_SHARE), (view.title, TITLE_SHARE))
+    def passage(self, view: PassageView, page: str = "") -> float:
+        """Return how far `view` is about the topic, 0 to 1, by words and identifiers; `page` is all of its page."""
+        share = PAGE_SHARE * min(1.0, SHORT_PAGE / max(1, len(page)))
+        score = self.cover(
+            (view.text, 1.0),
+            (" ".join(view.headings), HEADING_SHARE),
+            (view.title, TITLE_SHARE),
+            (page, share if share >= LEAST_SHARE else 0.0),
+        )
         return score * OTHER_IDENTIFIER if self.contradicted(view.text) else score
 
     def contradicted(self, text: str) -> bool:
         """Tell whether `text` names another error, CVE or technique where the topic names one."""
-        if not self.identifiers:
+        if not self.identifiers or not any(letter.isdigit() for letter in text):
             return False
         named: dict[str, set[str]] = {}
         for item in identifiers(text):
@@ -82,23 +137,33 @@ class TopicModel:
         return any(named.get(cls) and not values & named[cls] for cls, values in self.identifiers.items())
 
 
+def _names(value: str, text: str) -> bool:
+    """Tell whether `text` names the identifier or product `value`."""
+    last = value.rsplit(maxsplit=1)[-1]
+    if last not in _folded(text):
+        return False
+    return any(value in {item.value, item.product} for item in identifiers(text)) or value in _folded(text).split()
+
+
 def topic_model(topic: str, language: str, texts: Sequence[str]) -> TopicModel:
     """Return the model of `topic` over the passages `texts` it will be looked up in."""
-    # whole words, not stems: "webserver" holds the "server" of a text, its stem "webserv" does not
-    found = [*terms(topic, "und"), *(word for item in identifiers(topic) for word in terms(item.text, "und"))]
-    words = tuple({stem(word, language): word for word in reversed(found)}.values())[::-1]
+    names = tuple({stem(word, language): word for word in reversed(terms(topic, "und"))}.values())[::-1]
     values: dict[str, set[str]] = {}
     for item in identifiers(topic):
+        # of a version its product: which of its versions a page may be about, the topic guard has judged
+        name = f"={item.product or item.value}"
+        names += (name,) if name not in names else ()
         if item.cls != "version":
             values.setdefault(item.cls, set()).add(item.value)
-    indexes = [index_of(text) for text in texts]
-    bare = TopicModel({}, {}, language)
-    raw = {word: _rarity(sum(bare.holds(word, index) for index in indexes), len(indexes)) for word in words}
+    words = {name: _word(name, language) for name in names if not name.startswith("=")}
+    bare = TopicModel({}, {}, language, words)
+    raw = {name: _rarity(sum(bare.holds(name, text) for text in texts), len(texts)) for name in names}
     total = sum(raw.values()) or 1.0
     return TopicModel(
-        {word: value / total for word, value in raw.items()},
+        {name: value / total for name, value in raw.items()},
         {cls: frozenset(found) for cls, found in values.items()},
         language,
+        words,
     )
 
 

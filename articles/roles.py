@@ -73,7 +73,10 @@ class PassageView(_View):
     publisher: str = ""
     source_class: SourceClass = SourceClass.UNKNOWN
     text: str
+    topic: float = 0.0
+    """Share of the topic's words in the passage, its headings and its page."""
     relevance: float = 0.0
+    """That, and how near its meaning is to the topic."""
 
 
 class MustAnswer(_View):

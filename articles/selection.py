@@ -21,7 +21,18 @@ from articles.steps import instruction_kind
 from articles.types import SectionName
 from data.text import terms
 
-__all__ = ["FLOOR", "NEAR_SHARE", "Candidate", "Near", "candidates", "pick", "redundant", "sentence_score", "successor"]
+__all__ = [
+    "FLOOR",
+    "NEAR_SHARE",
+    "SAME_STEP",
+    "Candidate",
+    "Near",
+    "candidates",
+    "pick",
+    "redundant",
+    "sentence_score",
+    "successor",
+]
 
 FLOOR: Final = 0.40
 """Least score of a sentence: about half the topic in it or around it, and a sign of the section's kind."""
@@ -41,6 +52,9 @@ SAME_SOURCE: Final = 0.05
 SAME_WORDS: Final = 0.55
 """Jaccard of terms from which a sentence repeats another one."""
 
+SAME_STEP: Final = 0.75
+"""Of two instructions: opening a port and checking that it is open share most words and are two things."""
+
 _INSTRUCTIONS_ALLOWED: Final = frozenset(
     {SectionName.PREREQUISITES, SectionName.RECOMMENDATION, SectionName.DIAGNOSIS, SectionName.DETAILS}
 )
@@ -49,9 +63,9 @@ _NARROW: Final = frozenset(
 )
 _ABOUT: Final = frozenset({SectionName.DEFINITION, SectionName.SCOPE})
 _JUDGES: Final = re.compile(
-    r"(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das) (?:very|great\w*|good|better|best|bad|common|big\w*|"
-    r"small\w*|recent|frequent|serious|problem|mistake|pity|sehr|gute?\w*|bessere?\w*|häufige?\w*|große?\w*|kleine?\w*|schlechte?\w*|"
-    r"problem|fehler|grund|ursache|case|reason|cause|time|fall)\b",
+    r"(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das) (?:very|great\w*|good|better|best|bad|common|"
+    r"frequent|serious|problem|mistake|pity|case|reason|cause|time|sehr|gute?\w*|bessere?\w*|häufige?\w*|schlechte?\w*|problem|"
+    r"fehler|grund|ursache|fall)\b",
     re.IGNORECASE,
 )
 _SUBJECT_WORDS: Final = 6
@@ -82,7 +96,7 @@ def sentence_score(
         return 0.0
     if section in _ABOUT and not _introduces(section, said.text, model):
         return 0.0
-    about = model.cover((said.text, 1.0), (headings, 0.7), (view.text, 0.6), (view.title, 0.45))
+    about = max(model.cover((said.text, 1.0), (headings, 0.7), (view.text, 0.6), (view.title, 0.45)), view.topic * 0.8)
     score = TOPIC_SHARE * about + KIND_SHARE * kind + NEAR_SHARE * near + QUESTION_SHARE * wanted
     if view.headings and heading_cue(view.headings[-1]) is section:
         score += HEADING_BONUS
@@ -104,17 +118,14 @@ def _introduces(section: SectionName, sentence: str, model: TopicModel) -> bool:
     match = cue_match(section, sentence, model.language)
     if match is None or _JUDGES.match(sentence, match.start()):
         return False
-    return any(model.holds(term, index_of(sentence[: match.start()])) for term in model.weights)
+    return any(model.holds(term, sentence[: match.start()]) for term in model.weights)
 
 
 def _names_subject(sentence: str, model: TopicModel) -> bool:
-    opening = index_of(" ".join(sentence.split()[:_SUBJECT_WORDS]))
-    best = max(model.weights, key=lambda term: model.weights[term], default="")
-    return (
-        any(term in opening for term in model.weights)
-        if not best
-        else best in opening or overlap(model.weights, opening) >= 0.5
-    )
+    opening = " ".join(sentence.split()[:_SUBJECT_WORDS])
+    rarest = max(model.weights, key=lambda term: model.weights[term], default="")
+    held = sum(model.holds(term, opening) for term in model.weights)
+    return bool(rarest) and (model.holds(rarest, opening) or 2 * held >= len(model.weights))
 
 
 def candidates(
@@ -148,10 +159,10 @@ def _is_instruction(section: SectionName, said: Statement, language: str) -> boo
     return section not in _INSTRUCTIONS_ALLOWED and instruction_kind(said.text, language) is not None
 
 
-def redundant(text: str, used: Sequence[frozenset[str]], language: str) -> bool:
-    """Tell whether `text` says again what one of the term sets `used` came from."""
+def redundant(text: str, used: Sequence[frozenset[str]], language: str, at: float = SAME_WORDS) -> bool:
+    """Tell whether `text` says again what one of the term sets `used` came from; `at` is the Jaccard that counts."""
     mine = frozenset(terms(text, language))
-    return any(mine and len(mine & other) / len(mine | other) >= SAME_WORDS for other in used)
+    return any(mine and len(mine & other) / len(mine | other) >= at for other in used)
 
 
 def successor(candidate: Candidate, language: str, limit: int) -> Statement | None:

@@ -16,7 +16,15 @@ from articles.plaintext import plain, prose_words
 from articles.shorten import shorten
 from data.text import Span, detect_language
 
-__all__ = ["MAX_SENTENCE_WORDS", "MIN_SENTENCE_WORDS", "Statement", "compose", "in_language", "statement"]
+__all__ = [
+    "MAX_SENTENCE_WORDS",
+    "MIN_SENTENCE_WORDS",
+    "Statement",
+    "compose",
+    "in_language",
+    "points_back",
+    "statement",
+]
 
 MIN_SENTENCE_WORDS: Final = 4
 MAX_SENTENCE_WORDS: Final = 42
@@ -82,7 +90,9 @@ def statement(text: str, span: Span, language: str, limit: int, offset: int = 0)
     )
 
 
-def _points_back(opening: str, language: str) -> bool:
+def points_back(sentence: str, language: str) -> bool:
+    """Tell whether a sentence only continues the one before it."""
+    opening = sentence.lstrip(_OPENERS)
     return bool(dependent_pattern(language).match(opening) or _POINTS_BACK.search(" ".join(opening.split()[:7])))
 
 
@@ -103,7 +113,7 @@ def _usable(body: str, language: str) -> bool:
 def compose(quotes: Sequence[str]) -> str:
     """Return the sentence that verbatim pieces make: marks off, joined, first letter up, a full stop at the end."""
     body = " ".join(filter(None, (plain(quote) for quote in quotes)))
-    body = re.sub(r"\s+([,;.!?)])", r"\1", body)
+    body = re.sub(r"\s+([,;.!?)])(?=\s|$)", r"\1", body)
     body = re.sub(r",\s*,", ",", body).strip().lstrip(",;:–—- ")
     body = re.sub(r"[\s,;:–—-]+$", "", body)
     if body and not re.search(r"[.!?:]['\"”“»)`]{0,2}$", body):
