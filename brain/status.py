@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from brain.config import Settings
 from brain.version import VERSION
@@ -35,7 +35,7 @@ def database_path(settings: Settings) -> Path:
     return settings.home / "brain.db"
 
 
-def layout_mode(settings: Settings) -> str:
+def layout_mode(settings: Settings) -> Literal["full", "relax", "off"]:
     """Return `full`, `relax` or `off`; LAYOUT wins over RELAX_LAYOUT (spec 03)."""
     if settings.vector_graph_layout:
         return "full"

@@ -107,6 +107,10 @@ class EngineMutex:
         if lost:
             raise LockLost(f"the lock {self._name!r} of {who} was not renewed in time and went to somebody else")
 
+    def waiting(self) -> tuple[str, ...]:
+        """Return who of this process waits, longest first."""
+        return tuple(waiter.name for waiter in self._waiting)
+
     async def status(self) -> MutexStatus:
         """Return who holds the mutex and who of this process waits."""
         row = await self._store.read(lock_holder, self._name)

@@ -19,6 +19,7 @@ __all__ = [
     "all_contents",
     "content_hash",
     "count_by_kind",
+    "count_by_language",
     "find_by_label_key",
     "get_node",
     "list_nodes",
@@ -139,6 +140,16 @@ def count_by_kind(conn: Connection, *, active: bool | None = True) -> dict[NodeK
     if active is not None:
         statement = statement.where(node.c.active.is_(active))
     return {NodeKind(kind): count for kind, count in conn.execute(statement).tuples()}
+
+
+def count_by_language(conn: Connection) -> dict[str, int]:
+    """Return how many active nodes of the house's own (no external evidence) each language has."""
+    statement = (
+        select(node.c.language, func.count())
+        .where(node.c.active, node.c.kind != NodeKind.EVIDENCE.value)
+        .group_by(node.c.language)
+    )
+    return dict(conn.execute(statement).tuples().all())
 
 
 def all_contents(conn: Connection, *, kinds: Sequence[NodeKind] | None = None) -> list[NodeContent]:

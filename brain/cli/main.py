@@ -184,7 +184,7 @@ def opportunities(
     config: ConfigOption = None,
 ) -> None:
     """Knowledge gaps of the latest scan, and what was decided about each."""
-    _run("research", "opportunities", as_json, home, config, limit=limit)
+    _run("queue", "opportunities", as_json, home, config, limit=limit)
 
 
 @app.command()
@@ -196,7 +196,7 @@ def search(
     config: ConfigOption = None,
 ) -> None:
     """Find nodes: full text and vectors, fused."""
-    _run("research", "search", as_json, home, config, query=query, limit=limit)
+    _run("search", "search", as_json, home, config, query=query, limit=limit)
 
 
 @queue_app.command("list")
@@ -207,7 +207,7 @@ def queue_list(
     config: ConfigOption = None,
 ) -> None:
     """Tasks that wait or run, and today's budget."""
-    _run("research", "queue_list", as_json, home, config, everything=everything)
+    _run("queue", "queue_list", as_json, home, config, everything=everything)
 
 
 @queue_app.command("add")
@@ -220,31 +220,31 @@ def queue_add(
     config: ConfigOption = None,
 ) -> None:
     """Ask for research; beyond today's budget it waits for the next UTC day."""
-    _run("research", "queue_add", as_json, home, config, topic=topic, questions=questions or [], priority=priority)
+    _run("queue", "queue_add", as_json, home, config, topic=topic, questions=questions or [], priority=priority)
 
 
 @queue_app.command("show")
 def queue_show(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """One task with everything known about it."""
-    _run("research", "queue_show", as_json, home, config, task=task)
+    _run("queue", "queue_show", as_json, home, config, task=task)
 
 
 @queue_app.command("cancel")
 def queue_cancel(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Take a waiting task out of the queue."""
-    _run("research", "queue_cancel", as_json, home, config, task=task)
+    _run("queue", "queue_cancel", as_json, home, config, task=task)
 
 
 @queue_app.command("retry")
 def queue_retry(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Queue a failed task again."""
-    _run("research", "queue_retry", as_json, home, config, task=task)
+    _run("queue", "queue_retry", as_json, home, config, task=task)
 
 
 @queue_app.command("consolidate")
 def queue_consolidate(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Merge waiting tasks that are the same work."""
-    _run("research", "queue_consolidate", as_json, home, config)
+    _run("queue", "queue_consolidate", as_json, home, config)
 
 
 @pairs_app.command("list")
@@ -256,7 +256,7 @@ def pairs_list(
     config: ConfigOption = None,
 ) -> None:
     """Decided pairs, latest first."""
-    _run("research", "pairs_list", as_json, home, config, reason=reason, limit=limit)
+    _run("pairs", "pairs_list", as_json, home, config, reason=reason, limit=limit)
 
 
 @pairs_app.command("show")
@@ -268,7 +268,7 @@ def pairs_show(
     config: ConfigOption = None,
 ) -> None:
     """One pair: its plan, its query, every hit and where it fell, every text with its scores."""
-    _run("research", "pairs_show", as_json, home, config, source=source, target=target)
+    _run("pairs", "pairs_show", as_json, home, config, source=source, target=target)
 
 
 @articles_app.command("list")

@@ -1,0 +1,173 @@
+"""`brain run`: one process a home, loops and API beside each other, until it is told to stop (spec 10)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from brain.api.access import access_policy
+from brain.config import Settings
+from brain.errors import BrainError
+from brain.loops import Loop, Supervisor
+from brain.passes import Passes
+from brain.runtime import Runtime, open_runtime
+from brain.status import Live, status_document
+from brain.version import VERSION
+from data.clock import Clock, SystemClock
+from data.events import DAEMON_STARTED, DAEMON_STOPPING
+from data.locks import HomeLock
+from data.migrations.prepare import prepare_home
+from data.models import Event
+from data.state import set_state
+
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["run_daemon"]
+
+WORKER_POLL: Final = timedelta(seconds=5)
+MAINTENANCE_POLL: Final = timedelta(minutes=1)
+"""Spec 03: at least once a minute the maintenance loop asks what is due."""
+HOUSEKEEPING: Final = timedelta(hours=1)
+
+log = structlog.get_logger()
+
+
+async def run_daemon(settings: Settings, *, clock: Clock | None = None) -> None:
+    """Run until SIGTERM or SIGINT; a second signal aborts.
+
+    Raises ConfigError for an open bind without a token, BrainError for a taken port,
+    data.errors.HomeLocked for a second daemon on this home, StoreError for a home that cannot be used.
+    """
+    clock = clock or SystemClock()
+    access = access_policy(settings.api_host, settings.api_token)
+    await asyncio.to_thread(prepare_home, settings.home)
+    with HomeLock(settings.home, clock=clock), _listen(settings) as listener:
+        async with open_runtime(settings, clock=clock) as runtime:
+            await _Daemon(settings, runtime, clock).run(listener, access)
+
+
+class _Daemon:
+    def __init__(self, settings: Settings, runtime: Runtime, clock: Clock) -> None:
+        self.settings, self.runtime, self.clock = settings, runtime, clock
+        self.passes = Passes(runtime)
+        self.started_at, self.started = clock.now(), clock.monotonic()
+        self.supervisor = Supervisor(self._loops(), journal=_Journal(runtime), clock=clock)
+
+    async def run(self, listener: socket.socket, access: Any) -> None:
+        from brain.api.app import create_app
+
+        app = create_app(version=VERSION, access=access, status=self.status, ready=self.ready)
+        host, port = listener.getsockname()[:2]
+        with _signals(self.stop):
+            await self.runtime.store.log(Event(DAEMON_STARTED, {"pid": os.getpid(), "version": VERSION, "port": port}))
+            log.info("Neural Brain runs", url=f"http://{host}:{port}/status", home=str(self.settings.home))
+            async with asyncio.TaskGroup() as group:
+                server = _server(app)
+                serving = group.create_task(server.serve(sockets=[listener]))
+                await self.supervisor.run(grace=self.settings.shutdown_grace)
+                server.should_exit = True
+                await serving
+            await self.runtime.store.log(Event(DAEMON_STOPPING, {"pid": os.getpid()}))
+        log.info("Neural Brain stopped")
+
+    def stop(self) -> None:
+        log.info("stopping", grace_s=self.settings.shutdown_grace.total_seconds())
+        self.supervisor.stop()
+
+    async def status(self) -> dict[str, Any]:
+        """Build the status document on a thread: nothing here waits for the writer or holds the event loop."""
+        live = Live(
+            started_at=self.started_at,
+            uptime_s=self.clock.monotonic() - self.started,
+            loops=self.supervisor.document(),
+            waiting=self.runtime.mutex.waiting(),
+            process_totals=asdict(self.runtime.queue.process_totals),
+        )
+        return await asyncio.to_thread(status_document, self.settings, now=self.clock.now(), live=live)
+
+    async def ready(self) -> list[str]:
+        try:
+            await self.runtime.store.write(lambda tx: set_state(tx, "ready", {"pid": os.getpid()}))
+        except Exception as error:
+            return [f"the store cannot be written: {error}"]
+        return []
+
+    def _loops(self) -> list[Loop]:
+        settings, passes = self.settings, self.passes
+        return [
+            Loop("learning", settings.learning_interval, passes.learn, settings.learning),
+            Loop("thinking", settings.thinking_interval, passes.think, settings.thinking),
+            Loop("scanning", settings.autonomous_research_interval, passes.scan, settings.autonomous_research),
+            Loop("working", WORKER_POLL, passes.work, settings.research_worker),
+            Loop("maintaining", MAINTENANCE_POLL, passes.maintain, settings.vector_maintenance),
+            Loop("housekeeping", HOUSEKEEPING, passes.keep_house),
+        ]
+
+
+class _Journal:
+    def __init__(self, runtime: Runtime) -> None:
+        self._store = runtime.store
+
+    async def log(self, *events: Event) -> None:
+        await self._store.log(*events)
+
+    async def remember(self, name: str, value: Any) -> None:
+        await self._store.write(set_state, name, value)
+
+
+@contextlib.contextmanager
+def _listen(settings: Settings) -> Iterator[socket.socket]:
+    host, port = settings.api_host, settings.api_port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise BrainError(
+            f"The API cannot listen on {host} port {port} ({error.strerror or error}); set a free BRAIN_API_PORT."
+        ) from error
+    with listener:
+        yield listener
+
+
+@contextlib.contextmanager
+def _signals(stop: Any) -> Iterator[None]:
+    """The first signal asks for an orderly end; the second takes the default way out."""
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+def _server(app: Any) -> uvicorn.Server:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # the daemon's own handlers stand
+
+    return Server(
+        uvicorn.Config(
+            app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=5, server_header=False
+        )
+    )

@@ -1,0 +1,130 @@
+"""One pass of each loop, as the daemon and the command line both run it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from articles.pipeline import SynthesisRequest
+from brain.policies import inbox_policy, scan_policy
+from brain.runtime import Runtime
+from brain.worker import Completed, Postponed, Report, Worker, WorkReport
+from data.clock import to_iso
+from data.events import prune
+from data.inbox import IngestReport, scan_inbox
+from data.library import IndexReport
+from data.models import Scan, Task
+from data.progress import Progress, silent
+from data.state import set_state
+from research.gather import Gathered
+from research.relation import ThinkReport
+from research.scan import scan
+from vector.maintenance import EmbedReport, ReevaluationReport
+
+__all__ = ["LearnReport", "Passes"]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnReport:
+    """What one learning pass took in and drew; `edges` is None where nothing had changed."""
+
+    inbox: IngestReport
+    library: IndexReport
+    embedded: EmbedReport
+    edges: ReevaluationReport | None = None
+
+
+class Passes:
+    """The duties of one process over its runtime."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._rt = runtime
+        self._worker = Worker(
+            runtime.queue,
+            self._research,
+            clock=runtime.clock,
+            name=f"{socket.gethostname()}:{os.getpid()}",
+            lease_s=runtime.settings.research_lease.total_seconds(),
+        )
+
+    async def learn(self, *, limit: int | None = None, progress: Progress = silent) -> LearnReport:
+        """Take what lies in the inbox, index the library, embed what is stale, redraw vector edges where it changed."""
+        rt = self._rt
+        inbox = await scan_inbox(
+            rt.store, rt.extractor, policy=inbox_policy(rt.settings), limit=limit, progress=progress
+        )
+        library = await rt.library.index(progress)
+        async with rt.mutex.hold("learning"):
+            embedded = await rt.maintenance.embed(progress=progress)
+            edges = await rt.maintenance.reevaluate(progress=progress) if embedded.changed else None
+        await rt.store.write(set_state, "last_learning_scan", to_iso(rt.clock.now()))
+        return LearnReport(inbox, library, embedded, edges)
+
+    async def think(self, *, limit: int | None = None, progress: Progress = silent) -> ThinkReport:
+        """Think about the best open pairs."""
+        return await self._rt.relations.think_pass(limit or self._rt.settings.thinking_max_pairs, progress)
+
+    async def scan(self, *, limit: int | None = None, progress: Progress = silent) -> Scan:
+        """Look for gaps once and plan what today's budget can do."""
+        rt = self._rt
+        return await scan(rt.store, rt.queue, rt.reasoner, scan_policy(rt.settings), limit=limit, progress=progress)
+
+    async def work(self, *, limit: int | None = None, progress: Progress = silent) -> WorkReport:
+        """Work on the queue until it has nothing for today."""
+        return await self._worker.run(limit=limit, progress=progress)
+
+    async def maintain(self, *, progress: Progress = silent) -> object:
+        """Run what of reevaluation and layout is due."""
+        return await self._rt.maintenance.run_due(progress=progress)
+
+    async def rebuild(self, what: str, *, progress: Progress = silent) -> dict[str, Any]:
+        """Make vectors, edges, layout or all of it anew, under the engine mutex; return the reports by name."""
+        maintenance = self._rt.maintenance
+        done: dict[str, Any] = {}
+        async with self._rt.mutex.hold(f"rebuild {what}"):
+            if what in {"vectors", "all"}:
+                done["vectors"] = asdict(await maintenance.embed(everything=True, progress=progress))
+            if what in {"vectors", "edges", "all"}:
+                done["edges"] = asdict(await maintenance.reevaluate(force=True, progress=progress))
+            if what in {"layout", "all"}:
+                done["layout"] = asdict(await maintenance.refresh_layout("full", progress=progress))
+        return done
+
+    async def keep_house(self) -> None:
+        """Forget events that are older than the retention."""
+        rt = self._rt
+        await rt.store.write(prune, rt.clock.now() - rt.settings.event_retention)
+
+    async def _research(self, task: Task, report: Report) -> Completed | Postponed:
+        """Gather evidence for the task and write what it carries."""
+        rt = self._rt
+        gathered = await rt.gatherer.gather(task, report=report)
+        if gathered.outside_error is not None:
+            return Postponed(gathered.outside_error)
+        if not gathered.accepted:
+            return Completed(0, None, gathered.reason or "no_accepted_evidence")
+        await report("writing", {"accepted": len(gathered.accepted)})
+        evidence = gathered.accepted
+
+        async def more(questions: Sequence[str], *, fetches: int) -> Gathered:
+            nonlocal evidence
+            found = await rt.gatherer.more(task, questions, fetches=fetches, report=report)
+            evidence = found.accepted
+            return found
+
+        request = SynthesisRequest(
+            topic=task.topic,
+            questions=task.questions,
+            language=task.language,
+            evidence=gathered.accepted,
+            task_id=task.id,
+            article_type=task.article_type,
+            incomplete=gathered.incomplete,
+        )
+        result = await rt.synthesis.run(request, more)
+        if result.outcome == "outside_error":
+            return Postponed(result.reason)
+        return Completed(len(evidence), result.article_id, "" if result.article_id else result.reason)
