@@ -88,4 +88,9 @@ def _configure(engine: Engine, pragmas: tuple[str, ...], begin: str) -> None:
 
     @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        # Straight to the driver: this runs for every transaction, and a statement object costs more than it.
+        cursor = connection.connection.cursor()
+        try:
+            cursor.execute(begin)
+        finally:
+            cursor.close()

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -44,7 +45,8 @@ class Writer:
     def transaction(self) -> Iterator[Tx]:
         """Begin IMMEDIATE, yield the transaction, commit with its events, then send them.
 
-        Anything raised inside rolls back. Errors of the driver come out as `StoreError`.
+        The commit survives a power cut. Anything raised inside rolls back. Errors of the driver come
+        out as `StoreError`.
         """
         try:
             connection = self._open()
@@ -57,6 +59,20 @@ class Writer:
             raise translate(error, self.path) from error
         if written:
             self._publish(written)
+
+    @contextmanager
+    def closing_transaction(self) -> Iterator[Tx]:
+        """A transaction that survives a kill, but perhaps not a power cut: it does not wait for the disk.
+
+        For closing a journal entry whose rows are safe already: where that is lost, the entry is still
+        pending and the next start verifies it again, with its events.
+        """
+        self._synchronous("NORMAL")
+        try:
+            with self.transaction() as tx:
+                yield tx
+        finally:
+            self._synchronous("FULL")
 
     @contextmanager
     def fresh(self) -> Iterator[Connection]:
@@ -84,7 +100,16 @@ class Writer:
         self._engine.dispose()
 
     def _data_version(self) -> int:
-        return int(self._open().exec_driver_sql("PRAGMA data_version").scalar_one())
+        return int(self._driver().execute("PRAGMA data_version").fetchone()[0])
+
+    def _synchronous(self, level: str) -> None:
+        try:
+            self._driver().execute(f"PRAGMA synchronous={level}")
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            raise translate(error, self.path) from error
+
+    def _driver(self) -> sqlite3.Connection:
+        return cast("sqlite3.Connection", self._open().connection.driver_connection)
 
     def _open(self) -> Connection:
         if self._connection is None or self._connection.closed:

@@ -104,7 +104,7 @@ def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
         return BatchOutcome(False, 0, 0, "", str(error), None)
     written, deleted = len(prepared.rows), len(prepared.deletes)
     try:
-        with writer.transaction() as tx:
+        with writer.closing_transaction() as tx:
             with writer.fresh() as connection:
                 fault = _fault(connection, prepared, last)
             if not fault:

@@ -209,7 +209,7 @@ def _snapshot(tx: Tx, changes: Sequence[RowChange]) -> tuple[RowWork, ...]:
 def _verify(writer: Writer, written: _Written) -> WriteOutcome:
     """Read the rows on another connection, compare, close the journal entry."""
     work, plan = written.work, written.plan
-    with writer.transaction() as tx:
+    with writer.closing_transaction() as tx:
         overtaken = writer.overtaken()
         with writer.fresh() as connection:
             after = repair.read_current(connection, work)
@@ -228,6 +228,8 @@ def _verify(writer: Writer, written: _Written) -> WriteOutcome:
         reason = repair.fail(
             writer, written.journal_id, plan.action, plan.target, work, after, wrong, undoable=not overtaken
         )
+    expected = _shown((row, row.expected) for row in work)
+    as_expected = not wrong and not overtaken
     return settle(
         action=plan.action,
         target=plan.target,
@@ -235,8 +237,8 @@ def _verify(writer: Writer, written: _Written) -> WriteOutcome:
         verified=not wrong,
         corrected=plan.corrected,
         before=_shown((row, row.before) for row in work),
-        after=_shown((row, after.get(row.ref)) for row in work),
-        expected=_shown((row, row.expected) for row in work),
+        after=expected if as_expected else _shown((row, after.get(row.ref)) for row in work),
+        expected=expected,
         message=plan.message if not wrong else reason,
         reason="verification" if wrong else "",
         result=plan.result,

@@ -68,6 +68,21 @@ async def test_home_is_private_and_database_is_durable(store: Store) -> None:
     assert await store.on_writer(pragmas) == ["wal", 2, 1, 10_000]
 
 
+async def test_only_closing_a_journal_entry_does_not_wait_for_the_disk(store: Store) -> None:
+    def levels(writer: Writer) -> list[int]:
+        seen = []
+        for transaction in (writer.transaction, writer.closing_transaction, writer.transaction):
+            with transaction() as tx:
+                seen.append(tx.conn.exec_driver_sql("PRAGMA synchronous").scalar_one())
+        with pytest.raises(RuntimeError), writer.closing_transaction():
+            raise RuntimeError
+        with writer.transaction() as tx:
+            seen.append(tx.conn.exec_driver_sql("PRAGMA synchronous").scalar_one())
+        return seen
+
+    assert await store.on_writer(levels) == [2, 1, 2, 2]  # FULL is 2, NORMAL 1
+
+
 async def test_foreign_keys_are_enforced(store: Store) -> None:
     def orphan(tx: Tx) -> None:
         row = {"node_id": "n_nobody", "model": "m", "dim": 1, "content_hash": "", "vector": b"\0\0\0\0"}
