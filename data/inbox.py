@@ -182,7 +182,7 @@ class _Intake:
         file: Admitted | None = None
         try:
             file = await _in_thread(source, admit, source.path, self.policy)
-            if not self.mapping and await self.store.read(_is_known, file.sha256, source.uri):
+            if not self.mapping and await self.store.read(_is_known, file.sha256):
                 return _Prepared(source, file, known=True)
             if file.form in {"csv", "json", "jsonl"}:
                 return _Prepared(source, file)
@@ -216,7 +216,7 @@ class _Intake:
                 raise item.refusal
             assert file is not None
             # Known once more: two files of one run can hold the same.
-            if item.known or (not self.mapping and await self.store.read(_is_known, file.sha256, item.source.uri)):
+            if item.known or (not self.mapping and await self.store.read(_is_known, file.sha256)):
                 return FileReport(item.source.name, "unchanged", message=f"{item.source.name} is known already")
             if item.document is not None:
                 return await self._document(item.source, file, item.document)
@@ -271,7 +271,11 @@ class _Intake:
         told: tuple[Event, ...] = ()
         if total is not None:
             row = {"name": source.uri, "status": "admitted", "reason": None, "nodes": total}
-            also = (RowChange(inbox_file, {"sha256": file.sha256}, {**row, "at": self.store.clock.now()}),)
+            older = await self.store.read(_replaced, file.sha256, source.uri)
+            also = (
+                RowChange(inbox_file, {"sha256": file.sha256}, {**row, "at": self.store.clock.now()}),
+                *(RowChange(inbox_file, {"sha256": digest}, {"status": "replaced"}) for digest in older),
+            )
             payload = {"name": source.name, "source_uri": source.uri, "sha256": file.sha256, "nodes": total}
             told = (Event(events.INBOX_ADMITTED, payload | ({"failed_rows": failures} if failures else {})),)
         operation = IngestNodes(tuple(drafts), tuple(edges), told, also, target=source.uri)
@@ -309,17 +313,18 @@ def _next(batches: Iterator[RowBatch]) -> RowBatch | None:
     return next(batches, None)
 
 
-def _is_known(conn: Connection, sha256: str, uri: str) -> bool:
-    """Tell whether this content was taken, and no other content under the same name after it."""
-    row = conn.execute(select(inbox_file).where(inbox_file.c.sha256 == sha256)).one_or_none()
-    if row is None or row.status != "admitted":
-        return False
-    if row.name != uri:
-        return True
-    later = select(inbox_file.c.sha256).where(
-        inbox_file.c.name == uri, inbox_file.c.status == "admitted", inbox_file.c.at > row.at
+def _is_known(conn: Connection, sha256: str) -> bool:
+    """Tell whether this content was taken and not replaced by other content of the same name since."""
+    found = conn.execute(select(inbox_file.c.status).where(inbox_file.c.sha256 == sha256)).scalar_one_or_none()
+    return found == "admitted"
+
+
+def _replaced(conn: Connection, sha256: str, uri: str) -> list[str]:
+    """Return the digests of what was taken under this name before."""
+    statement = select(inbox_file.c.sha256).where(
+        inbox_file.c.name == uri, inbox_file.c.status == "admitted", inbox_file.c.sha256 != sha256
     )
-    return conn.execute(later.limit(1)).one_or_none() is None
+    return list(conn.execute(statement).scalars())
 
 
 def _free_uri(conn: Connection, source: Source) -> str:

@@ -55,7 +55,9 @@ def _plain(value: Any, depth: int) -> str:
         return str(value)
     if isinstance(value, list):
         parts = [_plain(item, depth + 1) for item in value[:100]]
-        blocks = any("\n" in part or len(part) > 60 for part in parts)
+        blocks = any("\n" in part or len(part) > 60 for part in parts) or any(
+            isinstance(item, dict) and "body" in item for item in value
+        )
         return ("\n\n" if blocks else ", ").join(filter(None, parts))
     if isinstance(value, dict):
         if value.get("type") == "doc" and isinstance(value.get("content"), list):

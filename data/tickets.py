@@ -112,8 +112,8 @@ class _Maker:
             key = "h-" + hashlib.sha256(f"{label}\0{body}".encode()).hexdigest()[:20]
         if self._columns.native:
             meta = values.get("meta")
-            source = _name(str(meta.get("source", ""))) if isinstance(meta, dict) else ""
-            return f"{source or self._stem}:{key}"
+            source = as_line(meta.get("source")) if isinstance(meta, dict) else ""
+            return f"{_name(source) if source else self._stem}:{key}"
         return f"ticket:{self._columns.system or self._stem}:{key}"
 
     def _meta(self, values: Mapping[str, Any]) -> dict[str, Any]:

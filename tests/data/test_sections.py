@@ -138,7 +138,10 @@ def test_headings_alone_give_nothing() -> None:
 
 
 def test_a_list_of_settings_is_split_at_its_terms() -> None:
-    names = [f"queue_{word}" for word in "run_delay size minimum maximum lifetime warning cache interval depth".split()]
+    names = [
+        f"queue_{word}"
+        for word in ["run_delay", "size", "minimum", "maximum", "lifetime", "warning", "cache", "interval", "depth"]
+    ]
     settings_text = "\n\n".join(f"{name} (default: 300s)\n\n{SENTENCE * 9}" for name in names)
     drafts, _ = split(f"# Mail Parameters\n\n{prose(500)}\n\n## Reference\n\n{settings_text}")
     labels = [d.label for d in drafts[1:]]
@@ -191,7 +194,9 @@ def test_a_manual_page_becomes_running_text() -> None:
     page = f"<html><head><title>mailq(1)</title></head><body><pre>{MAN}</pre></body></html>"
     document = extract(page.encode(), content_type="text/html", url="file:///mailq.1.html")
     ((only,), _) = document_nodes(document, "file:mailq.1.html")
-    assert "the reason why delivery was deferred the last time it was tried by an agent of the queue manager." in only.body
+    assert (
+        "the reason why delivery was deferred the last time it was tried by an agent of the queue manager." in only.body
+    )
     assert only.body.startswith("mailq - list the mail queue")
     assert "## OPTIONS" in only.body
     assert "SEE ALSO" not in only.body
