@@ -142,7 +142,7 @@ SHAPES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SHAPES, SHAPES)
 def test_symmetric_bounded_and_independent_of_order(a: TaskShape, b: TaskShape) -> None:
     score = duplicate_score(a, b)
@@ -151,7 +151,7 @@ def test_symmetric_bounded_and_independent_of_order(a: TaskShape, b: TaskShape) 
     assert duplicate_score(TaskShape(a.topic, a.seeds, tuple(reversed(a.questions))), b) == score
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(SHAPES)
 def test_reflexive(shape: TaskShape) -> None:
     score = duplicate_score(shape, shape)
@@ -159,7 +159,7 @@ def test_reflexive(shape: TaskShape) -> None:
     assert score.score == pytest.approx(1.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(SHAPES, max_size=12), SHAPES)
 def test_the_index_finds_exactly_what_comparing_with_all_finds(members: list[TaskShape], probe: TaskShape) -> None:
     index = DuplicateIndex()
@@ -197,7 +197,7 @@ def test_a_chain_is_not_merged_end_to_end() -> None:
     assert consolidate([c, b, a]) == (Group("t_a", ("t_b",)),)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(SHAPES, st.integers(0, 3), st.integers(0, 5)), max_size=10), st.randoms())
 def test_members_are_direct_duplicates_and_no_pair_is_left_over(
     rows: list[tuple[TaskShape, int, int]], random: Random

@@ -148,7 +148,7 @@ async def live(seed: int, steps: int) -> None:
                 await life.check()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 async def test_a_short_life(seed: int) -> None:
     await live(seed, steps=40)
 
