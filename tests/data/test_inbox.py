@@ -49,7 +49,8 @@ async def test_every_format_goes_in_through_the_real_extractor(store: Store, tmp
     (folder / "sub").mkdir(parents=True)
     (folder / "a.md").write_text(manual("Start", "Stop"), encoding="utf-8")
     (folder / "b.txt").write_bytes("Notiz: Der Drucker im Lager braucht einen neuen Toner.".encode("cp1252"))
-    page = f"<html lang=en><head><title>Page</title><script>evil()</script></head><body><h1>Page</h1><p>{SENTENCE * 6}</p></body></html>"
+    head = "<html lang=en><head><title>Page</title><script>evil()</script></head>"
+    page = f"{head}<body><h1>Page</h1><p>{SENTENCE * 6}</p></body></html>"
     (folder / "c.html").write_text(page, encoding="utf-8")
     (folder / "d.pdf").write_bytes(pdf_bytes(["The printer queue is stuck", "Restart the print spooler service."]))
     (folder / "e.docx").write_bytes(docx_bytes("Restore", ["# Restore a mailbox", SENTENCE * 3]))

@@ -18,7 +18,10 @@ from data.inbox_gates import InboxPolicy, InboxRefusal, admit, sniff
 from tests.data.inboxtools import docx_bytes, pdf_bytes, zip_bytes
 
 
-def refused(path: Path, policy: InboxPolicy = InboxPolicy()) -> InboxRefusal:
+DEFAULT = InboxPolicy()
+
+
+def refused(path: Path, policy: InboxPolicy = DEFAULT) -> InboxRefusal:
     with pytest.raises(InboxRefusal) as caught:
         admit(path, policy)
     return caught.value
@@ -30,7 +33,8 @@ EXE = b"MZ\x90\x00" + bytes(80)
 DOCM = zip_bytes({"[Content_Types].xml": b"<Types/>", "word/document.xml": b"<d/>", "word/vbaProject.bin": b"x"})
 MACRO_TYPE = zip_bytes(
     {
-        "[Content_Types].xml": b'<Types><Override ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/></Types>',
+        "[Content_Types].xml": b'<Types><Override ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/>'
+        b"</Types>",
         "word/document.xml": b"<d/>",
     }
 )

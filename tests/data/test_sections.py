@@ -56,7 +56,8 @@ def test_a_long_document_is_split_at_its_headings() -> None:
 
 
 def test_a_bare_heading_is_no_node() -> None:
-    text = f"# Manual\n\n{prose(500)}\n\n## Operation\n\n### Start\n\n{prose(2000)}\n\n### Stop\n\n{prose(2000)}\n\n## Empty"
+    text = f"# Manual\n\n{prose(500)}\n\n## Operation\n\n### Start\n\n{prose(2000)}"
+    text += f"\n\n### Stop\n\n{prose(2000)}\n\n## Empty"
     labels = [d.label for d in split(text)[0]]
     assert labels == ["Manual", "Manual: Start", "Manual: Stop"]
 
@@ -97,7 +98,8 @@ def test_a_text_without_headings_is_split_too() -> None:
 
 def test_numbers_of_chapters_are_no_part_of_a_label() -> None:
     text = (
-        f"# Kapitel 11. Netzwerkdienste: Postfix, Apache\n\n{prose(500, SATZ)}\n\n## 11.1. Mail-Server\n\n{prose(2000, SATZ)}"
+        f"# Kapitel 11. Netzwerkdienste: Postfix, Apache\n\n{prose(500, SATZ)}"
+        f"\n\n## 11.1. Mail-Server\n\n{prose(2000, SATZ)}"
         f"\n\n## 11.2 Webserver\n\n{prose(2000, SATZ)}"
     )
     drafts, _ = split(text)
