@@ -146,10 +146,11 @@ _HTTP_PHRASES: Final = (
 )
 _HTTP: Final = re.compile(
     r"(?<![\w-])(?:"
-    r"https?(?:/\d(?:\.\d)?)?[- ]?(?:(?:antwort|response|result|status|fehler|error)[- ]?){0,2}codes?[:= (]{1,3}"
-    r"|https?(?:/\d(?:\.\d)?)?[- ]?(?:antwort|response|result|status|fehler|error)?[:= (]{1,3}"
-    r"|(?:status|antwort|response)[- ]?(?:code|codes)?[ ]?[:=(]?[ ]{0,2})"
-    r"(?P<a>[1-5]\d\d)(?P<sub>\.\d{1,2})?(?![\w%]|[.,:-]\d|/\d(?!\d\d)|[ ]?(?:[kmgt]i?b|ms)\b)"
+    r"https?(?:/\d(?:\.\d)?)?(?:[- ]?(?:antwort|response|result|status|fehler|error|codes?)){1,3}"
+    r"(?:[:= (]{1,3}|[ ]i(?:s|st)[ ])"
+    r"|https?(?:/\d(?:\.\d)?)?[- :=]{1,2}"
+    r"|(?:status|antwort|response)[- ]?(?:codes?)?(?:[ ]?[:=(]?[ ]{0,2}|[ ]i(?:s|st)[ ]))"
+    r"(?P<a>[1-5]\d\d)(?P<sub>\.\d{1,2})?(?![\w%]|[.,:-]\d|/(?:\d(?!\d\d)|[a-z])|[ ]?(?:[kmgt]i?b|ms)\b)"
     rf"|(?<![\w.,:/#-])(?P<b>[1-5]\d\d)[ ]?[-:(]?[ ]?(?:{_HTTP_PHRASES})(?!\w)",
     _FLAGS,
 )
@@ -170,7 +171,7 @@ _SMTP: Final = re.compile(
 )
 _SYMBOL: Final = re.compile(
     r"(?<![\w.])(?=[A-Z0-9_]{6,48}(?!\w))(?=[A-Z0-9]+_)(?:[A-Z][A-Z0-9]*_)*"
-    r"(?:ERR|ERROR|STATUS|NXDOMAIN|SERVFAIL|VIOLATION|EXCEPTION|FAILURE|FAILED|INVALID|DIED|MISMATCH|FAULT|DENIED)"
+    r"(?:ERR|ERROR|STATUS(?=_)|NXDOMAIN|SERVFAIL|VIOLATION|EXCEPTION|FAILURE|FAILED|INVALID|DIED|MISMATCH|FAULT|DENIED)"
     r"(?:_[A-Z0-9]+)*(?!\w)"
     r"|(?<!\w)(?:SERVFAIL|NXDOMAIN|EACCES|ENOENT|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOSPC|EPERM)(?!\w)"
 )
@@ -203,6 +204,12 @@ def _error_numbers(text: str) -> Iterator[Found]:
     """ "Fehler 809", "VPN-Fehlercode: 809", "errors 800/809 und 691", "exit code 1603"; each number is one."""
     for match in _COUNTED.finditer(text):
         word = match["word"].lower()
+        if not match["between"] and not word.endswith(("fehler", "error")):
+            continue  # RC4, rc2.d
+        if word == "rc" and not set("=:") & set(match["between"]):
+            continue  # /etc/init.d/rc 2
+        if match["between"] == "(" and len(match["number"]) == 1 and text[match.end() : match.end() + 1] == ")":
+            continue  # error(8): a section of the manual
         if word == "code" and _NOT_A_CODE_WORD.search(text, max(0, match.start() - 12), match.start()):
             continue
         if word.endswith("fehler") and match["between"].strip(" \t") == "" and len(match["number"]) > 6:
@@ -261,12 +268,21 @@ def _listed(first: re.Pattern[str], more: re.Pattern[str], cls: IdentifierClass,
             groups = match.groupdict()
             number = groups["a"] or groups.get("b") or ""
             end = match.end()
+            if cls is IdentifierClass.HTTP_STATUS and not _is_status(int(number)):
+                continue
             yield cls, f"{prefix} {int(number)}{groups.get('sub') or ''}", match.start(), end, ""
             while groups["a"] and (again := more.match(text, end)):
                 end = again.end()
                 yield cls, f"{prefix} {int(again['a'])}", again.start("a"), end, ""
 
     return find
+
+
+def _is_status(number: int) -> bool:
+    """Tell whether a number is an HTTP status in use, those of proxies in front of servers (520 to 530) included."""
+    return number in {*range(100, 104), *range(200, 209), 226, *range(300, 309), *range(400, 432), 451} or (
+        500 <= number <= 511 or 520 <= number <= 530
+    )
 
 
 def _smtp(text: str) -> Iterator[Found]:
@@ -347,7 +363,13 @@ _FINDERS: Final[tuple[Finder, ...]] = (
     _by_form(
         _C.VENDOR_CODE, r"(?<!\w)(?P<a>CS\d{4}|TS\d{4,5}|C[12]\d{3}|E0\d{3})(?=[:\])])", lambda m: m["a"].lower(), 0
     ),
-    _by_form(_C.SYSTEM_CODE, r"(?<![\w-])0x(?P<a>[0-9a-f]{2,16})(?!\w)", _hex),
+    _by_form(_C.SYSTEM_CODE, r"(?<![\w-])0x(?P<a>[0-9a-f]{3,16})(?!\w)", _hex),
+    _by_form(
+        _C.SYSTEM_CODE,  # two digits are a byte, unless they stand next to an error's name
+        r"(?:fehler|error|stop|bug[- ]?check|bluescreen)(?:[- ]?codes?|meldung)?[ :=(]{1,2}"
+        r"0x(?P<a>[0-9a-f]{2})(?!\w)",
+        _hex,
+    ),
     _smtp,
     _listed(_HTTP, _MORE_STATUS, _C.HTTP_STATUS, "http"),
     _listed(_EVENT, _MORE_EVENTS, _C.VENDOR_CODE, "event id"),

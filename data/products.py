@@ -203,11 +203,11 @@ WORD_VERSION: Final = re.compile(
 
 NOT_A_PRODUCT: Final = STOP_WORDS | word_set(
     """
-    version release ver section sections kapitel chapter abschnitt anhang appendix abbildung abb figure fig
-    table tabelle tab punkt schritt step seite page paragraph absatz nummer number nr no teil part update
-    upgrade patch build ip adresse address host server netz netzwerk subnet gateway datum date stand rev
-    revision uhr listing beispiel example oid note hinweis kap sec ca status code fehler error ndr smtp dsn id
-    tel fax see siehe item regel rule
+    version versions release releases ver section sections kapitel chapter abschnitt anhang appendix abbildung
+    abb figure fig table tabelle tab punkt schritt step seite page paragraph absatz nummer number nr no teil
+    part update upgrade patch build ip adresse address host server netz netzwerk subnet gateway datum date stand
+    rev revision uhr listing beispiel example oid note hinweis kap sec ca status code fehler error ndr smtp dsn
+    id tel fax see siehe item regel rule
     """
 )
 """Folded words before a dotted number that make it a section, a date, an address or a bare version."""

@@ -48,6 +48,8 @@ from data.text import identifiers
         ("HTTP/1.1 404 Not Found", C.HTTP_STATUS, "http 404"),
         ("Status 502 vom Proxy", C.HTTP_STATUS, "http 502"),
         ("502 Bad Gateway", C.HTTP_STATUS, "http 502"),
+        ("the HTTP status code is 501", C.HTTP_STATUS, "http 501"),
+        ("Bugcheck 0x9F", C.SYSTEM_CODE, "0x9f"),
         ("HTTP 500.19", C.HTTP_STATUS, "http 500.19"),
         ("404-Fehler", C.HTTP_STATUS, "http 404"),
         ("Fehler 403 beim Aufruf", C.HTTP_STATUS, "http 403"),
@@ -109,6 +111,13 @@ def test_one_identifier(text: str, cls: C, value: str) -> None:
         "KB0012345",
         "Raum 2.14, 3.5 kg, 1.000 Euro",
         "HTTP 8080 und HTTPS 443 MB",
+        "HTTP (80) und sicheres HTTP (443)",
+        "RC4, DES, /etc/rc2.d und /etc/init.d/rc 2",
+        "discard(8) and error(8) delivery agents",
+        "code=exited, status=255/n/a",
+        "available for versions 2.4.4 and later",
+        "ein Byte 0x04 und 0x00",
+        "REDIRECT_STATUS und REQUEST_STATUS",
     ],
 )
 def test_numbers_that_are_no_identifier(text: str) -> None:
