@@ -7,8 +7,9 @@ of a text is mapped to a bit mask of the anchors it shows, so that joining neigh
 A word shows an anchor when one of these holds:
 
 - its stem, German or English, is the anchor's;
-- one is a German compound of the other ("Netzwerkdrucker" speaks of "Drucker");
-- it says the same in the other language ("queue" for "Warteschlange").
+- it is a German compound of the anchor ("Netzwerkdrucker" speaks of "Drucker");
+- it says the same in the other language ("queue" for "Warteschlange"), also part by part ("print queue" for
+  "Druckerwarteschlange"); the head of a compound alone shows it only in part.
 
 Pure: no store, no network, no clock.
 """
@@ -16,14 +17,14 @@ Pure: no store, no network, no clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from data.models import Label
-from data.text import STOP_WORDS, Identifier, IdentifierClass, fold, identifiers, normalise
-from research.vocabulary import GENERIC_WEIGHT, NAME_WEIGHT, equivalents, keys, word_weight
+from data.text import STOP_WORDS, Identifier, IdentifierClass, detect_language, fold, identifiers, normalise
+from research.vocabulary import GENERIC_WEIGHT, NAME_WEIGHT, compound_parts, equivalents, keys, word_weight
 
 __all__ = ["CODE_CLASSES", "AnchorIndex", "AnchorWord", "LabelAnchors", "contradicts", "label_anchors"]
 
@@ -33,6 +34,10 @@ VERSION_WEIGHT: Final = 0.6
 """A version names no subject by itself: one product has many problems (spec 05)."""
 MARKED_WEIGHT: Final = 2.0
 """A long word with inner capitals (AssumeUDPEncapsulation) is a component's own name: as good as an identifier."""
+PART_SHARE: Final = 0.4
+"""What a compound is worth where only its head is shown."""
+OWN_WORTH: Final = 0.4
+"""What a label's own word must be worth as shown: an ordinary word, or a name in part."""
 
 CODE_CLASSES: Final = frozenset(
     {
@@ -56,10 +61,15 @@ _MIN_COMPOUND: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class AnchorWord:
-    """One word of a label, folded, with its weight in (0, 2]."""
+    """One word of a label, folded, with its weight in (0, 2], and as the label writes it."""
 
     word: str
     weight: float
+    written: str
+    forms: frozenset[str]
+    """Its stems in the label's language, so that a German "Leasing" is not an English "lease"."""
+    german: bool
+    """Whether it may stand inside of other words; in an English label only words that begin with it count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +100,29 @@ def label_anchors(label: Label) -> LabelAnchors:
     listed = identifiers(text)
     found = {item.value: item for item in listed}
     marked = {fold(match.group()) for match in _MARKED.finditer(text)}
-    written = [*_plain_words(text, listed), *(part for item in found.values() for part in item.product.split())]
-    weights = {word: MARKED_WEIGHT if word in marked else word_weight(word) for word in written}
-    words = tuple(AnchorWord(word, weight) for word, weight in weights.items())
+    written = dict[str, str]()
+    for token in (*_plain_words(text, listed), *(part for item in found.values() for part in item.product.split())):
+        written.setdefault(fold(token), token)
+    language = detect_language(text)
+    words = tuple(
+        AnchorWord(
+            word,
+            MARKED_WEIGHT if word in marked else word_weight(word),
+            token,
+            keys(word, language),
+            language != "en",
+        )
+        for word, token in written.items()
+    )
     return LabelAnchors(label, words, tuple(found.values()))
 
 
 def _plain_words(text: str, listed: Sequence[Identifier]) -> Iterator[str]:
-    """Yield the folded words of `text` outside of its identifiers: three characters or more, no stop words."""
+    """Yield the words of `text` outside of its identifiers: three characters or more, no stop words."""
     edges = [0, *(edge for item in listed for edge in (item.start, item.end)), len(text)]
     for start, end in zip(edges[::2], edges[1::2], strict=True):
-        for token in _TOKEN.findall(fold(text[start:end])):
-            if len(token) >= _MIN_WORD and token not in STOP_WORDS and not token.isdigit():
+        for token in _TOKEN.findall(text[start:end]):
+            if len(token) >= _MIN_WORD and fold(token) not in STOP_WORDS and not token.isdigit():
                 yield token
 
 
@@ -121,20 +142,24 @@ def _vendor(value: str) -> str:
 
 
 class AnchorIndex:
-    """Looks the words of several labels up in texts. Bits are numbered through all labels in order."""
+    """Looks the words of several labels up in texts. Bits are numbered through all labels in order.
+
+    A word has a bit for itself and, where it is a compound, one for its head alone: "Ordner" is a part of
+    what "Projektordner" says, worth `PART_SHARE` of it, and never its name.
+    """
 
     def __init__(self, labels: Sequence[LabelAnchors]) -> None:
         self.labels = tuple(labels)
         self._exact: dict[str, int] = {}
-        self._compounds: list[tuple[str, int]] = []
+        self._compounds: list[tuple[AnchorWord, _Member]] = []
         self._together: list[tuple[int, int]] = []
         self._known: dict[str, int] = {}
         self._next = 0
-        self.members: list[list[tuple[int, float]]] = []
-        """For each label its (bit, weight) of every word."""
+        self._members: list[list[_Member]] = []
         for anchors in labels:
-            self.members.append([(self._add(word.word), word.weight) for word in anchors.words])
-        self._starts = frozenset(form[:3] for form in self._exact)
+            self._members.append([self._add(word) for word in anchors.words])
+        self._starts = frozenset(form[:2] for form in self._exact)
+        self._own = [self._unshared(number) for number in range(len(self.labels))]
 
     def mask(self, text: str) -> int:
         """Return the bits of all words that `text` shows."""
@@ -152,67 +177,111 @@ class AnchorIndex:
 
     def weight(self, label: int, mask: int) -> float:
         """Return the summed weight of the words of `label` (its index) in `mask`."""
-        return sum(weight for bit, weight in self.members[label] if mask & bit)
+        return sum(member.worth(mask) for member in self._members[label])
 
     def distinctive(self, label: int, mask: int) -> float:
         """Return the summed weight of the words of `label` in `mask` that name something."""
-        return sum(weight for bit, weight in self.members[label] if mask & bit and weight > GENERIC_WEIGHT)
+        return sum(member.worth(mask) for member in self._members[label] if member.weight > GENERIC_WEIGHT)
 
     def names(self, label: int, mask: int) -> bool:
         """Tell whether `mask` shows a name of `label`, or the label has none."""
-        bits = [bit for bit, weight in self.members[label] if weight >= NAME_WEIGHT]
-        return not bits or any(mask & bit for bit in bits)
+        whole = [member.whole for member in self._members[label] if member.weight >= NAME_WEIGHT]
+        return not whole or any(mask & bit for bit in whole)
+
+    def shows_own(self, label: int, mask: int) -> bool:
+        """Tell whether `mask` shows something of `label` that no other label of the index has too.
+
+        Of "nginx upstream" and "nginx 502" the word nginx speaks for neither. A label without such a word is
+        content.
+        """
+        own = self._own[label]
+        return not own or any(member.worth(mask) >= OWN_WORTH for member in own)
 
     def shown(self, label: int, mask: int) -> list[str]:
-        """Return the words of `label` in `mask`, as folded in the label."""
-        pairs = zip(self.labels[label].words, self.members[label], strict=True)
-        return [word.word for word, (bit, _) in pairs if mask & bit]
+        """Return the words of `label` that `mask` shows whole, as folded in the label."""
+        pairs = zip(self.labels[label].words, self._members[label], strict=True)
+        return [word.word for word, member in pairs if mask & member.whole]
+
+    def _unshared(self, label: int) -> list[_Member]:
+        """Return what names `label` alone: its distinctive words that show no word of another label."""
+        others = 0
+        for number, members in enumerate(self._members):
+            if number != label:
+                for member in members:
+                    others |= member.whole
+        pairs = zip(self.labels[label].words, self._members[label], strict=True)
+        return [
+            member for word, member in pairs if member.weight > GENERIC_WEIGHT and not self._look_up(word.word) & others
+        ]
 
     def _bit(self) -> int:
         bit = 1 << self._next
         self._next += 1
         return bit
 
-    def _add(self, word: str) -> int:
-        bit = self._bit()
-        self._register(word, bit)
-        for parts in equivalents(word):
+    def _add(self, anchor: AnchorWord) -> _Member:
+        member = _Member(self._bit(), self._bit(), anchor.weight)
+        self._register(anchor.word, anchor.forms, member.whole)
+        if len(anchor.word) >= _MIN_PART:
+            self._compounds.append((anchor, member))
+        for parts in equivalents(anchor.word):
             if len(parts) == 1:
-                self._register(parts[0], bit)
-                continue
-            joint = 0
-            for part in parts:
-                part_bit = self._bit()
-                self._register(part, part_bit)
-                joint |= part_bit
-            self._together.append((joint, bit))
-        return bit
+                self._register(parts[0], keys(parts[0]), member.whole)
+            else:
+                self._join([(part,) for part in parts], member.whole)
+        if split := compound_parts(anchor.word):
+            rest, head = split
+            heads = (head, *(parts[0] for parts in equivalents(head) if len(parts) == 1))
+            rests = (rest, *(parts[0] for parts in equivalents(rest) if len(parts) == 1))
+            for word in heads:
+                self._register(word, keys(word), member.part)
+            self._join([rests, heads], member.whole)
+        return member
 
-    def _register(self, word: str, bit: int) -> None:
-        for form in keys(word):
+    def _join(self, groups: Sequence[Sequence[str]], bit: int) -> None:
+        """Let `bit` be shown where one word of every group is."""
+        joint = 0
+        for group in groups:
+            part = self._bit()
+            joint |= part
+            for word in group:
+                self._register(word, keys(word), part)
+        self._together.append((joint, bit))
+
+    def _register(self, word: str, forms: Iterable[str], bit: int) -> None:
+        for form in (word, *forms):
             self._exact[form] = self._exact.get(form, 0) | bit
-        if len(word) >= _MIN_PART:
-            self._compounds.append((word, bit))
 
     def _look_up(self, token: str) -> int:
         found = 0
-        if token[:3] in self._starts or any(c + "e" in token[:4] for c in "aou"):
+        if token[:2] in self._starts or token[1:2] == "e":  # folded umlauts are compared without their e
             for form in keys(token):
                 found |= self._exact.get(form, 0)
-        for word, bit in self._compounds:
-            if not found & bit and _compound(word, token):
-                found |= bit
+        for anchor, member in self._compounds:
+            if not found & member.whole:
+                if _holds(token, anchor.word, anywhere=anchor.german):
+                    found |= member.whole
+                elif _holds(anchor.word, token, anywhere=anchor.german):
+                    found |= member.part
         return found
 
 
-def _compound(word: str, token: str) -> bool:
-    """Tell whether one of the two is made with the other at its beginning or end.
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """The bits of one word of a label: shown whole, or in part."""
 
-    An anchor counts in a longer word; a shorter word counts for a compound anchor only where it is at least
-    half of it, so that "Server" does not stand for "Serverzertifikat".
-    """
-    if len(token) > len(word):
-        return len(token) >= _MIN_COMPOUND and (token.startswith(word) or word in token[-len(word) - 3 :])
-    if len(word) > len(token) >= _MIN_PART and 2 * len(token) >= len(word) >= _MIN_COMPOUND:
-        return word.startswith(token) or token in word[-len(token) - 2 :]
-    return False
+    whole: int
+    part: int
+    weight: float
+
+    def worth(self, mask: int) -> float:
+        if mask & self.whole:
+            return self.weight
+        return self.weight * PART_SHARE if mask & self.part else 0.0
+
+
+def _holds(compound: str, word: str, *, anywhere: bool) -> bool:
+    """Tell whether a longer word is made with `word` at its beginning or, `anywhere`, at its end."""
+    if not _MIN_PART <= len(word) < len(compound) or len(compound) < _MIN_COMPOUND:
+        return False
+    return compound.startswith(word) or (anywhere and word in compound[-len(word) - 3 :])

@@ -116,6 +116,8 @@ class SnippetVerdict:
     points: float
     shared: tuple[str, ...]
     """Words and identifiers in common with the label that fits best."""
+    reached: int = 0
+    """Labels with which there is enough in common: a hit that reaches both is read first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +162,15 @@ def snippet_gate(hit: SnippetHit, labels: Sequence[Label], policy: EvidencePolic
     listed = [label_anchors(label) for label in labels]
     index = AnchorIndex(listed)
     mask = index.mask(shown)
-    best = SnippetVerdict(False, 0.0, ())
+    best, reached = 0.0, 0
+    shared: tuple[str, ...] = ()
     for number, anchors in enumerate(listed):
         codes = [item.value for item in anchors.identifiers if item.value in named]
         points = index.weight(number, mask) + IDENTIFIER_WEIGHT * len(codes)
-        if points > best.points:
-            best = SnippetVerdict(points >= policy.snippet_points, points, (*codes, *index.shown(number, mask)))
-    return best
+        reached += points >= policy.snippet_points
+        if points > best:
+            best, shared = points, (*codes, *index.shown(number, mask))
+    return SnippetVerdict(reached > 0, best, shared, reached)
 
 
 def assess_evidence(

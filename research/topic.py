@@ -26,7 +26,7 @@ from data.text import Identifier, fold, identifiers, paragraphs, sentences
 from research.anchors import IDENTIFIER_WEIGHT, VERSION_WEIGHT, AnchorIndex, contradicts, label_anchors
 from research.vocabulary import GENERIC_WEIGHT, word_weight
 
-__all__ = ["TOPIC_GUARD", "Block", "Require", "TopicVerdict", "Window", "judge_topic", "text_blocks"]
+__all__ = ["TOPIC_GUARD", "Block", "Require", "TopicVerdict", "Window", "is_structural", "judge_topic", "text_blocks"]
 
 TOPIC_GUARD: Final = "strict-v3-relation-evidence"
 """Name of these rules; part of an article's fingerprint (spec 06), raised when they change."""
@@ -123,7 +123,7 @@ def text_blocks(text: str, title: str = "") -> list[Block]:
         if mark := _HEADING.match(first):
             level = len(mark[1])
             trail = [entry for entry in trail if entry[0] < level]
-            structural = _is_structural(mark[2])
+            structural = is_structural(mark[2])
             named = next((words for _, words in reversed(trail)), title) if structural else mark[2]
             trail.append((level, named))
             heading, reach = named, span.start + HEADING_REACH
@@ -169,9 +169,7 @@ class _Guard:
         self.index = AnchorIndex(self.labels)
         self.blocks = text_blocks(text, title)
         self.masks = [self.index.mask(text[b.start : b.end]) | self.index.mask(b.heading) for b in self.blocks]
-        self.shown = self.index.mask(title)
-        for mask in self.masks:
-            self.shown |= mask
+        self.titled = self.index.mask(title)
         self.needles = {
             item.value: _NEEDLE.findall(item.value)[-1].removeprefix("0x")
             for anchors in self.labels
@@ -283,8 +281,9 @@ class _Guard:
         here = [item for item in anchors.codes if item.value in window.found]
         if any(item.pins for item in here):
             return True
-        if here and (not anchors.distinctive or self.index.distinctive(label, self.shown)):
-            return True
+        if here:  # a general code is no subject of its own: two products fail with one (spec 05)
+            shown = self.index.distinctive(label, window.mask | self.titled)
+            return shown >= min(1.0, anchors.distinctive) - 1e-9
         return self._enough(label, window.mask)
 
     def _enough(self, label: int, mask: int) -> bool:
@@ -293,7 +292,11 @@ class _Guard:
         if not total:
             return False
         needed = min(total, max(1.0, ENOUGH_SHARE * total), ENOUGH_CAP)
-        return self.index.distinctive(label, mask) >= needed - 1e-9 and self.index.names(label, mask)
+        return (
+            self.index.distinctive(label, mask) >= needed - 1e-9
+            and self.index.names(label, mask)
+            and self.index.shows_own(label, mask)
+        )
 
     def _share(self, label: int, mask: int, found: frozenset[str]) -> float:
         anchors = self.labels[label]
@@ -350,7 +353,8 @@ def _weight(item: Identifier) -> float:
     return VERSION_WEIGHT if item.version else IDENTIFIER_WEIGHT
 
 
-def _is_structural(heading: str) -> bool:
+def is_structural(heading: str) -> bool:
+    """Tell whether a heading only parts its subject (Symptoms, Lösung) instead of naming a new one."""
     words = [fold(word) for word in _WORD.findall(heading)]
     return bool(words) and all(
         len(word) < 3 or word in _STRUCTURAL or word_weight(word) <= GENERIC_WEIGHT for word in words

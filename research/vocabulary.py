@@ -19,7 +19,7 @@ from typing import Final
 
 from data.text import stem
 
-__all__ = ["GENERIC_WEIGHT", "NAME_WEIGHT", "ORDINARY_WEIGHT", "equivalents", "keys", "word_weight"]
+__all__ = ["GENERIC_WEIGHT", "NAME_WEIGHT", "ORDINARY_WEIGHT", "compound_parts", "equivalents", "keys", "word_weight"]
 
 GENERIC_WEIGHT: Final = 0.15
 ORDINARY_WEIGHT: Final = 0.6
@@ -58,31 +58,41 @@ GENERIC: Final = """
     beendet oeffnen oeffnet schliessen nutzen benutzen verwenden verwendet erstellen erstellt anlegen hinzufuegen
     entfernen entfernt loeschen geloescht pruefen geprueft pruefung testen aktualisieren aktualisiert aktualisierung
     umstellung umstellen versionen ausgabe nummer wert werte namen art arten liste listen seite seiten zugriff
-    verbinden verbunden daten moeglich unmoeglich gross klein hinter ueber unter zwischen ohne
+    verbinden verbunden daten moeglich unmoeglich gross klein hinter ueber unter zwischen ohne one two three four five
+    six seven eight nine ten eleven twelve ein eins zwei drei vier fuenf sechs sieben acht neun zehn elf zwoelf minute
+    minutes hour hours week weeks month months year years minuten stunde stunden woche wochen monat monate jahr jahre
+    today yesterday morning heute gestern morgen montag dienstag mittwoch donnerstag freitag wochenende too other
+    others zu viel viele wenig alle ganz immer staendig dauernd dauer ploetzliche get gets got lassen laesst bekommen
+    bekommt zeigt zeigen show shows showing see seen read sends senden sagt said tell right correctly really please
+    thanks danke gruss hallo found find finds gefunden finden sucht nimmt kommt bleibt bleiben stehen steht macht
+    machen geworden only just directly direkt central zentral automatically automatisch automatische automatischer
+    manually manuell after before during since nach vor seit beim waehrend runbook abschnitt section kapitel chapter
+    note notiz merkblatt call calls called says moved move moves umgezogen umzug migration migrated bricht brechen ab
+    an auf
 """
 
 ORDINARY: Final = """
-    network networks networking printer printers printing print queue queues mail mails email emails mailbox mailboxes
-    message calendar contact contacts attachment attachments folder folders file files directory directories drive
-    drives share shares disk disks storage memory cpu processor password passwords account accounts login logon signin
-    authentication authorization permission permissions certificate certificates key keys encryption security firewall
-    proxy gateway router switch port ports connection connections tunnel session sessions timeout domain domains
-    address addresses host hosts hostname route routing interface interfaces protocol protocols packet packets traffic
-    bandwidth database databases table tables index query queries transaction backup backups restore recovery snapshot
-    replication cluster node nodes log logs logging event events monitoring alert alerts policy policies group groups
-    role roles driver drivers registry package packages repository repositories module modules library libraries
-    kernel boot partition screen display monitor keyboard mouse browser browsers cache cookie cookies script scripts
-    job jobs task tasks schedule scheduler process processes thread threads token tokens header headers request
-    requests response responses redirect relay delivery sender recipient spam filter filters rule rules template
-    templates profile profiles license licence activation patch patches image images video audio camera headset phone
-    scanner dock docking battery wireless cable laptop notebook desktop mobile remote local virtual cloud container
-    containers mount volume volumes attack attacks attacker malware phishing ransomware vulnerability exploit
-    credential credentials clock synchronization sync synchronisation search zone zones record records resolver lookup
-    master slave primary secondary netzwerk netzwerke netz drucker drucken druck druckauftrag warteschlange
-    warteschlangen postfach postfaecher kalender kontakt kontakte anhang anhaenge ordner datei dateien verzeichnis
-    laufwerk laufwerke freigabe freigaben festplatte speicher arbeitsspeicher prozessor kennwort passwort kennwoerter
-    passwoerter konto konten anmeldung anmelden abmeldung authentifizierung berechtigung berechtigungen rechte
-    zertifikat zertifikate schluessel verschluesselung sicherheit verbindung verbindungen sitzung sitzungen
+    store stores shop network networks networking printer printers printing print queue queues mail mails email emails
+    mailbox mailboxes message calendar contact contacts attachment attachments folder folders file files directory
+    directories drive drives share shares disk disks storage memory cpu processor password passwords account accounts
+    login logon signin authentication authorization permission permissions certificate certificates key keys
+    encryption security firewall proxy gateway router switch port ports connection connections tunnel session sessions
+    timeout domain domains address addresses host hosts hostname route routing interface interfaces protocol protocols
+    packet packets traffic bandwidth database databases table tables index query queries transaction backup backups
+    restore recovery snapshot replication cluster node nodes log logs logging event events monitoring alert alerts
+    policy policies group groups role roles driver drivers registry package packages repository repositories module
+    modules library libraries kernel boot partition screen display monitor keyboard mouse browser browsers cache
+    cookie cookies script scripts job jobs task tasks schedule scheduler process processes thread threads token tokens
+    header headers request requests response responses redirect relay delivery sender recipient spam filter filters
+    rule rules template templates profile profiles license licence activation patch patches image images video audio
+    camera headset phone scanner dock docking battery wireless cable laptop notebook desktop mobile remote local
+    virtual cloud container containers mount volume volumes attack attacks attacker malware phishing ransomware
+    vulnerability exploit credential credentials clock synchronization sync synchronisation search zone zones record
+    records resolver lookup master slave primary secondary netzwerk netzwerke netz drucker drucken druck druckauftrag
+    warteschlange warteschlangen postfach postfaecher kalender kontakt kontakte anhang anhaenge ordner datei dateien
+    verzeichnis laufwerk laufwerke freigabe freigaben festplatte speicher arbeitsspeicher prozessor kennwort passwort
+    kennwoerter passwoerter konto konten anmeldung anmelden abmeldung authentifizierung berechtigung berechtigungen
+    rechte zertifikat zertifikate schluessel verschluesselung sicherheit verbindung verbindungen sitzung sitzungen
     zeitueberschreitung domaene domaenen adresse adressen schnittstelle protokoll protokolle paket pakete datenbank
     datenbanken tabelle abfrage sicherung sicherungen wiederherstellung replikation protokollierung ereignis
     ereignisse ueberwachung alarm richtlinie richtlinien gruppe gruppen rolle rollen treiber registrierung
@@ -90,7 +100,16 @@ ORDINARY: Final = """
     aufgaben zeitplan prozess prozesse anfrage anfragen antwort weiterleitung zustellung absender empfaenger regel
     regeln vorlage vorlagen profil lizenz lizenzen aktivierung bild kamera telefon akku kabel funknetz entfernt
     virtuell angriff angriffe angreifer schadsoftware schwachstelle zugangsdaten uhr uhrzeit zeit zeitabweichung
-    synchronisierung abgleich suche zonen eintrag eintraege
+    synchronisierung abgleich suche zonen eintrag eintraege full empty expired expiry locked denied refused blocked
+    rejected deferred delayed large small long short report reports voll leer abgelaufen gesperrt verweigert abgelehnt
+    blockiert erschoepft verzoegert vergroessern verkleinern vergroesserung offline standby bericht berichte meeting
+    meetings room rooms besprechung besprechungsraum raum raeume halle lager portal portale kundenportal intranet
+    extranet upload download uploads downloads hochladen herunterladen buero homeoffice hotel branch office zentrale
+    filiale schalter terminal automat nachricht nachrichten newsletter hinterlegt hinterlegen hinterlegung erneuerung
+    erneuern verteilen verteilung bereitstellen bereitstellung zugang einwahl verlust verloren lost leeren leert
+    inspecting flushing limiting restricting growth resource resources ressource ressourcen size groesse limit limits
+    grenze grenzen schutz schuetzen protection username benutzername benutzernamen deployment rollout ausrollen
+    wechsel wechseln austausch uebertragung uebertragen transfer transfers
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.
@@ -223,14 +242,17 @@ GLOSSARY: Final = """
 _UMLAUTS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 _MIN_HEAD: Final = 6
 """A German compound is known by its head from six letters on: "Druckerwarteschlange" is a queue."""
+_MIN_REST: Final = 4
 
 
-def keys(word: str) -> frozenset[str]:
-    """Return the forms under which a folded `word` is compared: its stem in German and in English.
+@cache
+def keys(word: str, language: str = "und") -> frozenset[str]:
+    """Return the forms under which a folded `word` is compared: itself and its stem; both stems for `und`.
 
     Folded umlauts lose their e, so that "vorgaenge" and "vorgang" meet: the stemmer leaves German plurals apart.
     """
-    return frozenset(_flat(form) for form in (word, stem(word, "de"), stem(word, "en")))
+    languages = (language,) if language in {"de", "en"} else ("de", "en")
+    return frozenset(_flat(form) for form in (word, *(stem(word, language) for language in languages)))
 
 
 def _flat(form: str) -> str:
@@ -272,11 +294,18 @@ def word_weight(word: str) -> float:
 def equivalents(word: str) -> tuple[tuple[str, ...], ...]:
     """Return what says the same as a folded word, each a tuple of words that stand together; () where unknown."""
     groups = _groups()
-    for key in sorted(keys(word), key=len, reverse=True):
-        if key in groups:
-            return groups[key]
-    for start in range(1, len(word) - _MIN_HEAD + 1):
-        for key in keys(word[start:]):
-            if len(key) >= _MIN_HEAD and key in groups:
-                return groups[key]
-    return ()
+    return next((groups[key] for key in sorted(keys(word), key=len, reverse=True) if key in groups), ())
+
+
+@cache
+def compound_parts(word: str) -> tuple[str, str] | None:
+    """Return (rest, head) of a German compound whose head is a known word of the trade, or None.
+
+    "druckerwarteschlange" is ("drucker", "warteschlange"); a linking s is dropped from the rest.
+    """
+    for start in range(_MIN_REST, len(word) - _MIN_HEAD + 1):
+        head = word[start:]
+        if any(key in _groups() and len(key) >= _MIN_HEAD - 1 for key in keys(head)):
+            rest = word[:start]
+            return (rest[:-1] if rest.endswith("s") and len(rest) > _MIN_REST else rest), head
+    return None

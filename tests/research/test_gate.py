@@ -24,7 +24,7 @@ from research.gate import (
     snippet_gate,
 )
 from research.topic import Require
-from tests.research import pages
+from tests.research import relation_pages as pages
 from vector.embed import HashingEmbedder, SentenceTransformerEmbedder
 
 NOW = datetime(2026, 1, 15, 8, tzinfo=UTC)

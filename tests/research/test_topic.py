@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from data.models import Label
 from research.anchors import AnchorIndex, contradicts, label_anchors
 from research.topic import judge_topic, text_blocks
-from tests.research import pages
+from tests.research import relation_pages as pages
 
 ALL = [
     ("English page, German labels", pages.BOTH_EN, (pages.VPN_809, pages.NAT_KEY), None),
@@ -87,7 +87,9 @@ def test_codes_of_two_vendors_do_not_contradict_each_other() -> None:
     ("label", "text", "shown"),
     [
         ("Druckerwarteschlange hängt", "The print queue is stuck", ["druckerwarteschlange"]),
-        ("Netzlaufwerk fehlt", "Das Laufwerk ist weg", ["netzlaufwerk"]),
+        ("Netzlaufwerk fehlt", "Das Laufwerk im Netz", ["netzlaufwerk"]),
+        ("Netzlaufwerk fehlt", "Das Laufwerk ist weg", []),
+        ("Leasing der Notebooks", "DHCP leases of notebooks", ["notebooks"]),
         ("Drucker offline", "Alle Netzwerkdrucker", ["drucker"]),
         ("Vorgänge im Postfach", "Ein Vorgang je Postfach", ["vorgaenge", "postfach"]),
         ("Serverzertifikat abgelaufen", "Der Server läuft", []),

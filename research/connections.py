@@ -1,0 +1,338 @@
+"""How sentences connect two nodes: what the extractive planner and reviewer read (spec 04).
+
+`PairReader` reads short texts for one pair of labels. A sentence *bridges* the pair when it shows both
+labels, alone or with the sentence before it, its heading helping; a bridge may carry a cue that says what
+the connection is (`research.cues`), or deny that there is one.
+
+Pure: no store, no network, no clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from data.models import Label, NodeKind, RelationType
+from data.text import IdentifierClass, Span, identifiers, sentences
+from research.anchors import IDENTIFIER_WEIGHT, AnchorIndex, LabelAnchors, contradicts, label_anchors
+from research.cues import CueHit, Order, cues_in, denies, hedges, negates
+from research.roles import Direction, NodeView, ShownPassage
+from research.topic import is_structural
+
+__all__ = ["ADJACENT", "Bridge", "OwnSpan", "PairReader", "own_passages", "own_spans", "same_kind_contradiction"]
+
+SOURCE: Final = 0
+TARGET: Final = 1
+ENOUGH: Final = 1.0
+"""Distinctive weight a sentence must show of a label, or all of it where the label has less: one name."""
+WHOLE: Final = 1.0
+ADJACENT: Final = 0.85
+TITLED: Final = 0.7
+"""A bridge over two sentences, or under a heading, counts less than one sentence that says it all."""
+SAME_SHARE: Final = 0.5
+"""Share of either label's words that two reports of one thing have in common."""
+
+_REMEDY: Final = re.compile(
+    r"\b(?:solution|resolution|fix|remedy|workaround|procedure|lösung|behebung|abhilfe|vorgehen|umgehung)\W*$",
+    re.IGNORECASE,
+)
+"""At the end of what stands before a step: its heading says that it solves what the title names."""
+
+_DOCUMENT_KINDS: Final = frozenset({NodeKind.SECTION, NodeKind.DOCUMENT, NodeKind.ARTICLE})
+_THREAT_CLASSES: Final = frozenset({IdentifierClass.CVE, IdentifierClass.TECHNIQUE})
+_UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A place in a text where both labels are spoken of; `sentence` is `text[start:end]`."""
+
+    start: int
+    end: int
+    sentence: str
+    strength: float
+    denied: bool
+    """Whether it says that there is no connection, or that the one does not help against the other."""
+    plain: bool
+    """Whether it states something: it does not ask or guess, and negates nothing unless a cue says what it means."""
+    relation: RelationType | None
+    """None where no cue says what the connection is."""
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSpan:
+    """A sentence of one node's own label or body that names the other node; `text == field[start:end]`."""
+
+    side: Direction
+    """SOURCE_TO_TARGET where the source's text speaks of the target, else the other way."""
+    field: str
+    start: int
+    end: int
+    text: str
+
+
+class PairReader:
+    """Reads texts for one pair of nodes."""
+
+    def __init__(self, source: NodeView, target: NodeView) -> None:
+        self.views = (source, target)
+        self.anchors = (label_anchors(Label("source", source.label)), label_anchors(Label("target", target.label)))
+        self.index = AnchorIndex(self.anchors)
+
+    def bridges(self, text: str, heading: str = "") -> list[Bridge]:
+        """Return the bridges of `text` in order; a sentence that bridges alone is not joined with its neighbour.
+
+        Headings state nothing: they only help the sentences below them, as `heading` does from the start; what
+        stands below "Solution" is said to solve what the heading above it names.
+        """
+        found: list[Bridge] = []
+        subject, part = heading, ""
+        previous: Span | None = None
+        for span in sentences(text):
+            sentence = text[span.start : span.end]
+            if _is_heading(text, span.start):
+                part = sentence
+                subject, previous = (subject if is_structural(sentence) else sentence), None
+                continue
+            before = text[previous.start : previous.end] if previous else ""
+            if self._shows_both(sentence):
+                found.append(self._bridge(span.start, span.end, sentence, "", WHOLE))
+            elif before and self._shows_both(f"{before} {sentence}"):
+                start = previous.start if previous else span.start
+                found.append(self._bridge(start, span.end, sentence, before, ADJACENT))
+            elif subject and self._shows_both(f"{subject}. {sentence}"):
+                found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {part}.", TITLED))
+            previous = span
+        return found
+
+    def names(self, label: int, text: str) -> bool:
+        """Tell whether `text` names the label: an identifier of its own that pins it, or enough of its words."""
+        anchors = self.anchors[label]
+        own = {item.value for item in anchors.codes}
+        listed = identifiers(text)
+        if any(item.value in own and item.pins for item in listed):
+            return True
+        mask = self.index.mask(text)
+        coded = any(item.value in own for item in listed)
+        if _contradicted(anchors, text) and not coded:
+            return False
+        if anchors.codes and not coded:
+            return False
+        return self.index.distinctive(label, mask) >= (ENOUGH if coded else max(ENOUGH, 0.6 * anchors.distinctive))
+
+    def stated(self, side: int, text: str) -> Bridge | None:
+        """Return what a sentence out of the node's own text says about the other one, or None.
+
+        The sentence is about its own node, which need not be named in it. It must say what the connection
+        is, or name an identifier that is the other node's very subject (a technique in a ticket).
+        """
+        other = 1 - side
+        if text == self.views[side].label and self._same_report():
+            return Bridge(0, len(text), text, WHOLE, False, True, RelationType.VARIANT_OF, Direction.UNDIRECTED)
+        own = Direction.SOURCE_TO_TARGET if side == SOURCE else Direction.TARGET_TO_SOURCE
+        relation, direction = None, Direction.UNDIRECTED
+        for cue in cues_in(text):
+            found = self._direction(cue, text)
+            if found is None and cue.order is not Order.BY_ROLE and self._presence(other, text[cue.end :]):
+                found = own if cue.order is Order.FORWARD else _reversed(own)
+            if found is not None:
+                relation, direction = cue.relation, found
+                break
+        subject = {item.value for item in self.anchors[other].codes if item.pins}
+        named = self.views[other].kind is not NodeKind.TICKET and any(
+            item.value in subject for item in identifiers(text)
+        )
+        if relation is None and not named:
+            return None
+        plain = not hedges(text) and (relation is not None or not negates(text))
+        return Bridge(0, len(text), text, WHOLE, denies(text), plain, relation, direction)
+
+    def shared_weight(self, label: int, text: str) -> float:
+        """Return the distinctive weight of the label's words in `text`."""
+        return self.index.distinctive(label, self.index.mask(text))
+
+    def shown_weight(self, text: str) -> float:
+        """Return what `text` shows of the label it shows less of."""
+        return min(self._presence(SOURCE, text), self._presence(TARGET, text))
+
+    def _same_report(self) -> bool:
+        """Tell whether two tickets report one thing: no identifier apart, and half of either label's words."""
+        if any(view.kind is not NodeKind.TICKET for view in self.views):
+            return False
+        first, second = ({item.value for item in anchors.codes} for anchors in self.anchors)
+        if first and second and first != second:
+            return False
+        labels = [self.index.mask(view.label) for view in self.views]
+        for side in (SOURCE, TARGET):
+            shown = self.index.distinctive(side, labels[1 - side])
+            if shown < SAME_SHARE * self.anchors[side].distinctive:
+                return False
+        common = self.index.distinctive(SOURCE, labels[TARGET])
+        return common >= ENOUGH or bool(first and first == second)
+
+    def _shows(self, label: int, text: str, mask: int) -> bool:
+        anchors = self.anchors[label]
+        own = {item.value for item in anchors.codes}
+        if own and any(item.value in own for item in identifiers(text)):
+            return True
+        if _contradicted(anchors, text):
+            return False
+        enough = min(ENOUGH, anchors.distinctive or ENOUGH) - 1e-9
+        return self.index.distinctive(label, mask) >= enough and self.index.shows_own(label, mask)
+
+    def _shows_both(self, text: str) -> bool:
+        mask = self.index.mask(text)
+        return self._shows(SOURCE, text, mask) and self._shows(TARGET, text, mask)
+
+    def _bridge(self, start: int, end: int, sentence: str, before: str, strength: float) -> Bridge:
+        """Return the bridge of a sentence, which may need what stands `before` it to speak of both labels."""
+        relation, direction = None, Direction.UNDIRECTED
+        for cue in cues_in(sentence):
+            found = self._direction(cue, sentence, before)
+            if found is not None:
+                relation, direction = cue.relation, found
+                break
+        if relation is None and strength == TITLED and _REMEDY.search(before):
+            relation, direction = self._remedy()
+        whole = f"{before} {sentence}".strip()
+        clear = relation is not None or strength == ADJACENT or not negates(whole)
+        return Bridge(start, end, whole, strength, denies(whole), clear and not hedges(whole), relation, direction)
+
+    def _direction(self, cue: CueHit, sentence: str, lead: str = "") -> Direction | None:
+        """Return which way a cue reads, None where that is not clear: then it says nothing."""
+        if cue.relation in _UNDIRECTED:
+            return Direction.UNDIRECTED
+        if cue.order is Order.BY_ROLE:
+            return self._by_role(cue.relation, sentence[cue.end :])
+        if lead and cue.order is not Order.EXPLAINS:
+            return None
+        before, after = f"{lead} {sentence[: cue.start]}", sentence[cue.end :]
+        source = self._presence(SOURCE, before) - self._presence(SOURCE, after)
+        target = self._presence(TARGET, before) - self._presence(TARGET, after)
+        if source > 0 > target:
+            first = Direction.SOURCE_TO_TARGET
+        elif target > 0 > source:
+            first = Direction.TARGET_TO_SOURCE
+        else:
+            return None
+        return first if cue.order is Order.FORWARD else _reversed(first)
+
+    def _presence(self, label: int, text: str) -> float:
+        """Return the weight of what `text` shows of the label, its identifiers included."""
+        own = {item.value for item in self.anchors[label].identifiers}
+        coded = any(item.value in own for item in identifiers(text)) if own else False
+        return self.index.distinctive(label, self.index.mask(text)) + IDENTIFIER_WEIGHT * coded
+
+    def _by_role(self, relation: RelationType, after: str) -> Direction | None:
+        """Return who acts on whom, where one of the two is plainly what is to be solved or held off.
+
+        What a measure holds off is named behind the cue ("protects against …"), so it must be the problem.
+        """
+        threat = relation is RelationType.MITIGATES
+        roles = [self._is_threat(side) if threat else self._is_problem(side) for side in (SOURCE, TARGET)]
+        if roles[SOURCE] == roles[TARGET]:
+            return None
+        problem = SOURCE if roles[SOURCE] else TARGET
+        if threat and not self._presence(problem, after):
+            return None
+        return Direction.TARGET_TO_SOURCE if problem == SOURCE else Direction.SOURCE_TO_TARGET
+
+    def _remedy(self) -> tuple[RelationType | None, Direction]:
+        """Return that one solves the other, where by their kinds one is a guide or product and one a problem."""
+        for side, direction in ((SOURCE, Direction.SOURCE_TO_TARGET), (TARGET, Direction.TARGET_TO_SOURCE)):
+            if self.views[side].kind in {*_DOCUMENT_KINDS, NodeKind.PRODUCT} and self._is_problem(1 - side):
+                return RelationType.SOLVES, direction
+        return None, Direction.UNDIRECTED
+
+    def _is_threat(self, side: int) -> bool:
+        named = any(item.cls in _THREAT_CLASSES for item in self.anchors[side].identifiers)
+        return named or self.views[side].kind in {NodeKind.TECHNIQUE, NodeKind.TICKET}
+
+    def _is_problem(self, side: int) -> bool:
+        return self.views[side].kind is NodeKind.TICKET
+
+    def documents(self) -> Direction | None:
+        """Return which of the two documents the other by its kind and its own text, or None."""
+        for side, other, direction in (
+            (SOURCE, TARGET, Direction.SOURCE_TO_TARGET),
+            (TARGET, SOURCE, Direction.TARGET_TO_SOURCE),
+        ):
+            view = self.views[side]
+            if (
+                view.kind in _DOCUMENT_KINDS
+                and self.views[other].kind not in _DOCUMENT_KINDS
+                and self.names(other, f"{view.label}. {view.body}")
+            ):
+                return direction
+        return None
+
+
+def same_kind_contradiction(source: NodeView, target: NodeView) -> str | None:
+    """Return a sentence why the two labels name different things of one kind, or None.
+
+    They do where their identifiers of one class differ and neither text mentions the other one's: error 809
+    is not error 691, while an update that names the one it replaces is another matter.
+    """
+    first, second = (label_anchors(Label("", view.label)).codes for view in (source, target))
+    for one in first:
+        for other in second:
+            if not contradicts(one, other) or {i.value for i in first} & {i.value for i in second}:
+                continue
+            named_there = {i.value for i in identifiers(target.body)} & {i.value for i in first}
+            named_here = {i.value for i in identifiers(source.body)} & {i.value for i in second}
+            if not named_there and not named_here:
+                return f"{one.text} is not {other.text}"
+    return None
+
+
+def own_spans(source: NodeView, target: NodeView) -> list[OwnSpan]:
+    """Return the sentences of either node's own text that name the other one, in order, source first."""
+    reader = PairReader(source, target)
+    found = []
+    for side, other, direction in (
+        (SOURCE, TARGET, Direction.SOURCE_TO_TARGET),
+        (TARGET, SOURCE, Direction.TARGET_TO_SOURCE),
+    ):
+        view = reader.views[side]
+        for field, start, end in _sentences_of(view):
+            text = getattr(view, field)[start:end]
+            if reader.names(other, text):
+                found.append(OwnSpan(direction, field, start, end, text))
+    return found
+
+
+def own_passages(
+    source: NodeView, target: NodeView, spans: Sequence[OwnSpan] | None = None
+) -> tuple[ShownPassage, ...]:
+    """Return `own_spans` as passages a reviewer may cite; each has its node's label as title."""
+    listed = own_spans(source, target) if spans is None else spans
+    return tuple(
+        ShownPassage(
+            id=f"S{number}",
+            title=(source if span.side is Direction.SOURCE_TO_TARGET else target).label,
+            publisher="",
+            text=span.text,
+        )
+        for number, span in enumerate(listed, 1)
+    )
+
+
+def _sentences_of(view: NodeView) -> Iterator[tuple[str, int, int]]:
+    yield "label", 0, len(view.label)
+    for span in sentences(view.body):
+        yield "body", span.start, span.end
+
+
+def _is_heading(text: str, start: int) -> bool:
+    return text[text.rfind("\n", 0, start) + 1 : start].lstrip().startswith("#")
+
+
+def _contradicted(anchors: LabelAnchors, text: str) -> bool:
+    return any(contradicts(code, other) for code in anchors.codes for other in identifiers(text))
+
+
+def _reversed(direction: Direction) -> Direction:
+    return Direction.TARGET_TO_SOURCE if direction is Direction.SOURCE_TO_TARGET else Direction.SOURCE_TO_TARGET

@@ -1,0 +1,553 @@
+"""One thinking pair from plan to decision (spec 04). Read `RelationResearch.think` from top to bottom.
+
+    plan → needs outside facts?
+       no  → review on spans of the two nodes' own texts
+       yes → query guard → search, scope, snippet gate, fetch, evidence gate (research.hits) → review
+    → accepted and cited? → one verified write of relation and evidence
+
+Every other way out is a refusal with a reason of the table "Fail closed"; an error is never read as "no", so
+what failed is thought about again soon, and what was answered is not. Until the review has accepted, hits
+and texts live in memory alone: a refusal leaves no node, edge, evidence row or file behind, only the pair's
+decision, which says what happened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+import structlog
+
+from data import events
+from data.crud.engine import WriteOutcome, perform
+from data.crud.evidence import EvidenceDraft
+from data.crud.relations import INTERNAL_RELATION, RESEARCHED_RELATION, AcceptedRelation, AcceptRelation
+from data.errors import StoreError, StoreUnavailable
+from data.evidence import EvidenceFiles, text_digest
+from data.models import Event, Label, Node, PairDecision, PairState, RelationType
+from data.nodes import nodes_by_ids
+from data.pairs import get_decision, pair_key, put_decision
+from data.progress import Progress, silent
+from data.store import Store, Tx
+from research.connections import own_passages
+from research.evidence_keeping import KeptTexts
+from research.guard import GuardPolicy, guard_query
+from research.hits import EvidenceReader, FetchBudget, ReadText
+from research.pair_record import PairRecord, refused_urls
+from research.pairs import PairPolicy, open_pairs
+from research.reasoner import Reasoner, ReasonerError
+from research.roles import (
+    RELATION_PLAN,
+    RELATION_REVIEW,
+    Direction,
+    NodeView,
+    RelationPlanRequest,
+    RelationReview,
+    RelationReviewRequest,
+    ShownPassage,
+)
+from research.topic import TOPIC_GUARD
+
+__all__ = ["PairOutcome", "Reason", "RelationPolicy", "RelationResearch", "ThinkReport"]
+
+log = structlog.get_logger(__name__)
+
+ACTOR: Final = "thinking"
+STOP_AFTER: Final = 3
+"""Pairs in a row that failed on the outside, after which a pass ends: the next one would fail as well."""
+
+
+class Reason(StrEnum):
+    """Why a pair ended as it did; the names of spec 04 are stable."""
+
+    ACCEPTED = "accepted"
+    NOT_RELATED = "not_related"
+    PLAN_FAILED = "plan_failed"
+    NOTHING_SEARCHABLE = "nothing_searchable"
+    SEARCH_FAILED = "search_failed"
+    FETCH_FAILED = "fetch_failed"
+    NO_HITS = "no_hits"
+    NO_ACCEPTED_EVIDENCE = "no_accepted_evidence"
+    UNCITED = "uncited"
+    REVIEW_FAILED = "review_failed"
+    REVIEW_REJECTED = "review_rejected"
+    INACTIVE_NODE = "inactive_node"
+    CHANGED = "changed"
+    """A node changed, or went, between the plan and the write."""
+    WRITE_FAILED = "write_failed"
+    ERROR = "error"
+    """A fault of this program; it is logged, and the other pairs go on."""
+
+
+_RETRIED: Final = frozenset(
+    {
+        Reason.PLAN_FAILED,
+        Reason.SEARCH_FAILED,
+        Reason.FETCH_FAILED,
+        Reason.REVIEW_FAILED,
+        Reason.CHANGED,
+        Reason.WRITE_FAILED,
+        Reason.ERROR,
+    }
+)
+_OUTSIDE: Final = frozenset({Reason.PLAN_FAILED, Reason.SEARCH_FAILED, Reason.REVIEW_FAILED, Reason.WRITE_FAILED})
+_SAID_NO: Final = frozenset({Reason.NOT_RELATED, Reason.REVIEW_REJECTED})
+_UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPolicy:
+    """Knobs of relation research; retry times are those of spec 04."""
+
+    budget: FetchBudget = field(default_factory=FetchBudget)
+    error_backoff: timedelta = timedelta(minutes=10)
+    error_backoff_max: timedelta = timedelta(days=1)
+    insufficient_retry: timedelta = timedelta(days=7)
+    rejected_retry: timedelta = timedelta(days=30)
+    shown_body: int = 4_000
+    """Characters of a node's text that a reasoner is shown."""
+    shown_passage: int = 2_500
+
+
+@dataclass(frozen=True, slots=True)
+class PairOutcome:
+    """How one pair ended. `detail` is what was stored for `brain pairs show`."""
+
+    source_id: str
+    target_id: str
+    state: PairState
+    reason: Reason
+    relation_type: RelationType | None = None
+    edge_id: str | None = None
+    evidence: int = 0
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        return self.state is PairState.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkReport:
+    """One pass. `stopped` says why it ended before its pairs did, empty where it did not."""
+
+    thought: int
+    accepted: int
+    by_reason: Mapping[str, int]
+    stopped: str = ""
+    outcomes: tuple[PairOutcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two active nodes, lower id first, with their last decision."""
+
+    source: Node
+    target: Node
+    last: PairDecision | None
+
+    @property
+    def labels(self) -> tuple[Label, Label]:
+        return Label(self.source.id, self.source.label), Label(self.target.id, self.target.label)
+
+    @property
+    def unchanged(self) -> bool:
+        """Tell whether the last decision was made on the present content."""
+        return self.last is not None and (self.last.source_hash, self.last.target_hash) == (
+            self.source.content_hash,
+            self.target.content_hash,
+        )
+
+
+class RelationResearch:
+    """Thinks about pairs. Collaborators are passed in; it keeps no state between pairs."""
+
+    def __init__(
+        self,
+        store: Store,
+        reasoner: Reasoner,
+        reader: EvidenceReader,
+        files: EvidenceFiles,
+        *,
+        policy: RelationPolicy | None = None,
+        pairs: PairPolicy | None = None,
+        guard: GuardPolicy | None = None,
+        directives: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._store = store
+        self._reasoner = reasoner
+        self._reader = reader
+        self._files = files
+        self._policy = policy or RelationPolicy()
+        self._pairs = pairs or PairPolicy()
+        self._guard = guard or GuardPolicy()
+        self._directives = directives
+
+    async def think_pass(self, limit: int, progress: Progress = silent) -> ThinkReport:
+        """Think about up to `limit` open pairs, one after the other, and report how they ended.
+
+        Raises StoreError when the store cannot be written; nothing else ends a pass.
+        """
+        chosen = await open_pairs(self._store, self._pairs, limit)
+        await self._store.log(Event(events.THINK_PASS_STARTED, {"pairs": len(chosen)}))
+        outcomes: list[PairOutcome] = []
+        failed_in_a_row = 0
+        stopped = ""
+        for number, pair in enumerate(chosen):
+            progress("thinking", number, len(chosen))
+            outcome = await self._think_safely(pair.source_id, pair.target_id)
+            outcomes.append(outcome)
+            failed_in_a_row = failed_in_a_row + 1 if outcome.reason in _OUTSIDE else 0
+            if failed_in_a_row >= STOP_AFTER:
+                stopped = f"{failed_in_a_row} pairs in a row ended with {outcome.reason}"
+                break
+        progress("thinking", len(outcomes), len(chosen))
+        counted = Counter(str(outcome.reason) for outcome in outcomes)
+        accepted = sum(outcome.accepted for outcome in outcomes)
+        payload = {"thought": len(outcomes), "accepted": accepted, "by_reason": dict(counted), "stopped": stopped}
+        await self._store.log(Event(events.THINK_PASS_COMPLETED, payload))
+        return ThinkReport(len(outcomes), accepted, dict(counted), stopped, tuple(outcomes))
+
+    async def think(self, source_id: str, target_id: str) -> PairOutcome:
+        """Think about one pair, in either order of its ids, and return its outcome, which is stored.
+
+        Raises StoreError when the store cannot be read or written.
+        """
+        low, high = pair_key(source_id, target_id)
+        pair = await self._load(low, high)
+        if pair is None:
+            return PairOutcome(low, high, PairState.REFUSED, Reason.INACTIVE_NODE)
+        record = PairRecord(pair.source, pair.target)
+
+        try:
+            record.plan = plan = await self._reasoner.ask(RELATION_PLAN, self._plan_request(pair))
+        except ReasonerError as error:
+            return await self._refuse(pair, record, Reason.PLAN_FAILED, str(error))
+        await self._store.log(_planned(pair, record))
+        if not plan.related:
+            return await self._refuse(pair, record, Reason.NOT_RELATED, plan.reason)
+        own = () if plan.needs_research else own_passages(self._view(pair.source), self._view(pair.target))
+        if own:
+            return await self._on_own_text(pair, record, own)
+
+        record.query = guarded = guard_query(plan.query, anchors=pair.labels, policy=self._guard)
+        if guarded.rebuilt:
+            await self._store.log(_rebuilt(pair, record))
+        if not guarded.query:
+            return await self._refuse(pair, record, Reason.NOTHING_SEARCHABLE, "no public term is left to ask with")
+        record.read = read = await self._reader.read(
+            guarded.query,
+            pair.labels,
+            require="all",
+            questions=plan.questions,
+            language=_common_language(pair.source, pair.target),
+            budget=self._policy.budget,
+            directives=self._directives(),
+            seen_urls=refused_urls(pair.last) if pair.unchanged else frozenset(),
+        )
+        await self._store.log(*(_assessed(pair, text) for text in read.texts))
+        if read.shortfall is not None:
+            return await self._refuse(pair, record, Reason(read.shortfall))
+
+        shown, sources = self._shown(read.accepted)
+        record.cited = {passage.id: sources[passage.id].document.url for passage in shown}
+        try:
+            record.review = review = await self._reasoner.ask(
+                RELATION_REVIEW, self._review_request(pair, shown, own_text=False)
+            )
+        except ReasonerError as error:
+            return await self._refuse(pair, record, Reason.REVIEW_FAILED, str(error))
+        if reason := _objection(review, record.cited):
+            return await self._refuse(pair, record, reason, review.rationale)
+        cited = list({id(sources[mark]): sources[mark] for mark in review.cited}.values())
+        return await self._accept(pair, record, review, cited)
+
+    async def _on_own_text(self, pair: _Pair, record: PairRecord, own: tuple[ShownPassage, ...]) -> PairOutcome:
+        """Decide on spans of the two nodes themselves: no outside fact was needed."""
+        record.cited = {passage.id: f"{passage.title}: {passage.text}" for passage in own}
+        try:
+            record.review = review = await self._reasoner.ask(
+                RELATION_REVIEW, self._review_request(pair, own, own_text=True)
+            )
+        except ReasonerError as error:
+            return await self._refuse(pair, record, Reason.REVIEW_FAILED, str(error))
+        if reason := _objection(review, record.cited):
+            return await self._refuse(pair, record, reason, review.rationale)
+        return await self._accept(pair, record, review, [])
+
+    async def _accept(
+        self, pair: _Pair, record: PairRecord, review: RelationReview, cited: Sequence[ReadText]
+    ) -> PairOutcome:
+        """Write relation and evidence in one verified operation; texts are kept before the rows that name them."""
+        kept = KeptTexts(self._store, self._files)
+        drafts = [await self._draft(kept, text) for text in cited]
+        detail = record.detail()
+        operation = self._operation(pair, record, review, cited, drafts, detail)
+        try:
+            outcome = await perform(self._store, operation, actor=ACTOR)
+        except StoreError:
+            await kept.forget_unnamed()
+            raise
+        if not outcome.ok:
+            await kept.forget_unnamed()
+            reason = Reason.CHANGED if outcome.reason in {"content_changed", "inactive_node"} else Reason.WRITE_FAILED
+            return await self._refuse(pair, record, reason, outcome.message)
+        written = _written(outcome)
+        return PairOutcome(
+            pair.source.id,
+            pair.target.id,
+            PairState.ACCEPTED,
+            Reason.ACCEPTED,
+            operation.relation_type,
+            written.edge_id,
+            len(written.evidence_ids),
+            detail,
+        )
+
+    async def _refuse(self, pair: _Pair, record: PairRecord, reason: Reason, why: str | None = None) -> PairOutcome:
+        """Store the refusal with its reason and the time before which the pair rests; nothing else is written."""
+        record.error = why
+        retried = reason in _RETRIED
+        attempts = pair.last.attempts + 1 if retried and pair.unchanged and pair.last else int(retried)
+        decision = PairDecision(
+            source_id=pair.source.id,
+            target_id=pair.target.id,
+            source_hash=pair.source.content_hash,
+            target_hash=pair.target.content_hash,
+            state=PairState.RETRY if retried else PairState.REFUSED,
+            reason=str(reason),
+            query=record.query.original if record.query else "",
+            rebuilt_query=record.query.query if record.query and record.query.rebuilt else None,
+            attempts=attempts,
+            retry_not_before=self._store.clock.now() + self._rest(reason, attempts, record),
+            decided_at=self._store.clock.now(),
+            detail=record.detail(),
+        )
+        await self._store.write(_put_refusal, decision, _refusal_events(pair, record, reason))
+        return PairOutcome(decision.source_id, decision.target_id, decision.state, reason, detail=decision.detail)
+
+    def _rest(self, reason: Reason, attempts: int, record: PairRecord) -> timedelta:
+        """Return how long the pair rests: errors double from ten minutes to a day, answers rest for days."""
+        partly_blind = record.read is not None and bool(record.read.engines_failed)
+        if reason in _RETRIED or (partly_blind and reason not in _SAID_NO):
+            doubled: timedelta = self._policy.error_backoff * (1 << min(max(attempts - 1, 0), 20))
+            return min(doubled, self._policy.error_backoff_max)
+        return self._policy.rejected_retry if reason in _SAID_NO else self._policy.insufficient_retry
+
+    async def _think_safely(self, source_id: str, target_id: str) -> PairOutcome:
+        try:
+            return await self.think(source_id, target_id)
+        except StoreError:
+            raise
+        except Exception as error:  # a fault in one pair must not keep the others from being thought about
+            log.exception("think.pair_failed", source=source_id, target=target_id)
+            pair = await self._load(*pair_key(source_id, target_id))
+            if pair is None:
+                return PairOutcome(source_id, target_id, PairState.REFUSED, Reason.INACTIVE_NODE)
+            why = f"{type(error).__name__}: {error}"
+            return await self._refuse(pair, PairRecord(pair.source, pair.target), Reason.ERROR, why)
+
+    async def _load(self, low: str, high: str) -> _Pair | None:
+        found = await self._store.read(nodes_by_ids, (low, high))
+        if len(found) < 2 or not all(node.active for node in found.values()):
+            return None
+        return _Pair(found[low], found[high], await self._store.read(get_decision, low, high))
+
+    def _view(self, node: Node) -> NodeView:
+        body = node.body[: self._policy.shown_body]
+        return NodeView(label=node.label, kind=node.kind, body=body, language=node.language)
+
+    def _plan_request(self, pair: _Pair) -> RelationPlanRequest:
+        return RelationPlanRequest(
+            source=self._view(pair.source), target=self._view(pair.target), directives=tuple(self._directives())
+        )
+
+    def _review_request(
+        self, pair: _Pair, passages: tuple[ShownPassage, ...], *, own_text: bool
+    ) -> RelationReviewRequest:
+        return RelationReviewRequest(
+            source=self._view(pair.source),
+            target=self._view(pair.target),
+            passages=passages,
+            own_text=own_text,
+            directives=tuple(self._directives()),
+        )
+
+    def _shown(self, texts: Sequence[ReadText]) -> tuple[tuple[ShownPassage, ...], dict[str, ReadText]]:
+        """Return the accepted passages under marks of this one review, and the text behind each mark."""
+        shown: list[ShownPassage] = []
+        sources: dict[str, ReadText] = {}
+        for text in texts:
+            for passage in text.assessment.passages:
+                mark = f"E{len(shown) + 1}"
+                sources[mark] = text
+                shown.append(
+                    ShownPassage(
+                        id=mark,
+                        title=text.document.title,
+                        publisher=text.document.publisher,
+                        heading="" if passage.heading in passage.text else passage.heading,
+                        text=passage.text[: self._policy.shown_passage],
+                    )
+                )
+        return tuple(shown), sources
+
+    async def _draft(self, kept: KeptTexts, text: ReadText) -> EvidenceDraft:
+        document, judged = text.document, text.assessment
+        try:
+            digest, path = await kept.keep(document.text)
+        except StoreUnavailable as error:  # said in the relation's metadata (fulltext=absent), never hidden
+            log.warning("think.fulltext_absent", url=document.url, error=str(error))
+            digest, path = text_digest(document.text), ""
+        return EvidenceDraft(
+            url=document.url,
+            final_url=document.final_url,
+            title=document.title,
+            publisher=document.publisher,
+            language=document.language,
+            published_at=document.published_at,
+            fetched_at=text.fetched_at,
+            sha256=digest,
+            path=path,
+            chars=len(document.text),
+            accepted=judged.accepted,
+            reject_reason=judged.reject_reason,
+            relevance=judged.relevance,
+            source_quality=judged.source_quality,
+            source_quality_score=judged.source_quality_score,
+            assessment_reason=judged.assessment_reason,
+        )
+
+    def _operation(
+        self,
+        pair: _Pair,
+        record: PairRecord,
+        review: RelationReview,
+        cited: Sequence[ReadText],
+        drafts: Sequence[EvidenceDraft],
+        detail: Mapping[str, Any],
+    ) -> AcceptRelation:
+        source, target = pair.source, pair.target
+        if review.relation_type not in _UNDIRECTED and review.direction is Direction.TARGET_TO_SOURCE:
+            source, target = target, source
+        sent = record.query.query if record.query else ""
+        meta: dict[str, Any] = {
+            "validation_state": RESEARCHED_RELATION if cited else INTERNAL_RELATION,
+            "query": sent,
+            "reasoner": self._reasoner.identity,
+            "topic_guard": TOPIC_GUARD,
+        }
+        if not cited:
+            meta["spans"] = [record.cited[mark] for mark in review.cited]
+        decision = PairDecision(
+            source_id=pair.source.id,
+            target_id=pair.target.id,
+            source_hash=pair.source.content_hash,
+            target_hash=pair.target.content_hash,
+            state=PairState.ACCEPTED,
+            reason=str(Reason.ACCEPTED),
+            query=record.query.original if record.query else "",
+            rebuilt_query=sent if record.query and record.query.rebuilt else None,
+            attempts=0,
+            retry_not_before=None,
+            decided_at=self._store.clock.now(),
+            detail=detail,
+        )
+        return AcceptRelation(
+            source_id=source.id,
+            target_id=target.id,
+            relation_type=review.relation_type,
+            confidence=review.confidence,
+            rationale=review.rationale,
+            evidence=drafts,
+            meta=meta,
+            source_hash=source.content_hash,
+            target_hash=target.content_hash,
+            decision=decision,
+            passages={
+                draft.sha256: text.assessment.passages[0].text for draft, text in zip(drafts, cited, strict=True)
+            },
+        )
+
+
+def _objection(review: RelationReview, shown: Mapping[str, str]) -> Reason | None:
+    """Return why a review's answer is no acceptance, or None: it must cite, and only what it was shown."""
+    if not review.accept:
+        return Reason.REVIEW_REJECTED
+    if not review.cited or any(mark not in shown for mark in review.cited):
+        return Reason.UNCITED
+    return None
+
+
+def _common_language(source: Node, target: Node) -> str:
+    return source.language if source.language == target.language else "und"
+
+
+def _written(outcome: WriteOutcome) -> AcceptedRelation:
+    if not isinstance(outcome.result, AcceptedRelation):
+        raise TypeError(f"an accepted relation should report its ids, got {type(outcome.result).__name__}")
+    return outcome.result
+
+
+def _put_refusal(tx: Tx, decision: PairDecision, reported: Sequence[Event]) -> None:
+    put_decision(tx, decision)
+    for event in reported:
+        tx.emit(event)
+
+
+def _ends(pair: _Pair) -> dict[str, Any]:
+    return {
+        "source": pair.source.id,
+        "target": pair.target.id,
+        "source_label": pair.source.label,
+        "target_label": pair.target.label,
+    }
+
+
+def _planned(pair: _Pair, record: PairRecord) -> Event:
+    plan = record.plan
+    assert plan is not None
+    payload = {
+        "related": plan.related,
+        "relation_type": str(plan.relation_type),
+        "needs_research": plan.needs_research,
+        "confidence": plan.confidence,
+        "reason": plan.reason,
+    }
+    return Event(events.THINK_RELATION_PLANNED, {**_ends(pair), **payload})
+
+
+def _rebuilt(pair: _Pair, record: PairRecord) -> Event:
+    query = record.query
+    assert query is not None
+    payload = {"original": query.original, "query": query.query, "reason": query.reason}
+    return Event(events.THINK_QUERY_REBUILT, {**_ends(pair), **payload})
+
+
+def _assessed(pair: _Pair, text: ReadText) -> Event:
+    judged = text.assessment
+    payload = {
+        "url": text.document.url,
+        "accepted": judged.accepted,
+        "reason": judged.reject_reason,
+        "relevance": judged.relevance,
+        "source_quality": str(judged.source_quality),
+        "source_quality_score": judged.source_quality_score,
+        "why": judged.assessment_reason,
+    }
+    return Event(events.THINK_EVIDENCE_ASSESSED, {**_ends(pair), **payload})
+
+
+def _refusal_events(pair: _Pair, record: PairRecord, reason: Reason) -> list[Event]:
+    payload = {**_ends(pair), "reason": str(reason), "why": record.error or "", **record.counts()}
+    reported = []
+    if reason is not Reason.NOT_RELATED:
+        level = "warning" if reason in _RETRIED else "info"
+        reported.append(Event(events.THINK_INSUFFICIENT, payload, level=level))
+    if reason in _SAID_NO:
+        reported.append(Event(events.THINK_RELATION_REJECTED, payload))
+    return reported
