@@ -58,6 +58,13 @@ def _blocks(lines: Iterable[str]) -> list[str]:
 
 
 def _block(block: str) -> str:
+    text = _text_of(block)
+    # An option called "#" would read as a heading.
+    return f"```\n{textwrap.dedent(block)}\n```" if re.search(r"^#{1,6}\s", text, re.MULTILINE) else text
+
+
+def _text_of(block: str) -> str:
+    """Return filled lines as one, behind the term they explain; other lines as they are."""
     lines = block.split("\n")
     rest = lines[1:] if len(lines) > 1 and _indent(lines[1]) > _indent(lines[0]) else lines
     term = lines[: len(lines) - len(rest)]

@@ -17,7 +17,6 @@ import pytest
 from data.inbox_gates import InboxPolicy, InboxRefusal, admit, sniff
 from tests.data.inboxtools import docx_bytes, pdf_bytes, zip_bytes
 
-
 DEFAULT = InboxPolicy()
 
 
@@ -33,7 +32,7 @@ EXE = b"MZ\x90\x00" + bytes(80)
 DOCM = zip_bytes({"[Content_Types].xml": b"<Types/>", "word/document.xml": b"<d/>", "word/vbaProject.bin": b"x"})
 MACRO_TYPE = zip_bytes(
     {
-        "[Content_Types].xml": b'<Types><Override ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/>'
+        "[Content_Types].xml": b'<Types><O ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/>'
         b"</Types>",
         "word/document.xml": b"<d/>",
     }

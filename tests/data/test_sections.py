@@ -178,6 +178,8 @@ OPTIONS
        -v     Say more about each of the messages that wait in the queue, and print
               the recipients that remain to be delivered in a line of their own.
 
+       #      Take only those that are forced to expire. See the manual
+
        queue  Look into this queue only. The name must be one of those the queue
               manager knows, and the caller needs the right to read it.
 
@@ -201,6 +203,7 @@ def test_a_manual_page_becomes_running_text() -> None:
     )
     assert only.body.startswith("mailq - list the mail queue")
     assert "## OPTIONS" in only.body
+    assert not re.search(r"^# ", only.body.replace("```\n#", "```"), re.MULTILINE), "an option is no heading"
     assert "SEE ALSO" not in only.body
     assert "mailq -v deferred\nmailq active" in only.body
 
