@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from data.clock import to_iso
-from data.crud.ingest import EdgeDraft, NodeDraft, is_label
+from data.crud.ingest import EdgeDraft, NodeDraft
 from data.extract import Document, sections_of
+from data.headings import BARE_NUMBER, LABEL_CHARS, clean_heading, slug
 from data.language import detect_language
 from data.manpage import read_manual
 from data.models import EdgeKind, NodeKind
 from data.spans import paragraphs, sentences
-from data.text import fold, label_key, terms
+from data.text import label_key, terms
 
-__all__ = ["document_nodes", "slug"]
+__all__ = ["document_nodes"]
 
 _WHOLE: Final = 3_000
 """A document up to this long is one node; a chapter up to half of it is one section with its sub-headings inside."""
@@ -29,7 +30,6 @@ _TINY: Final = 400
 _LARGE: Final = 6_000
 _PART: Final = 4_000
 """Characters a part of a huge section aims at."""
-_LABEL: Final = 160
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def document_nodes(document: Document, uri: str) -> tuple[list[NodeDraft], list[
     if manual is not None:
         document = replace(document, text=manual, sections=sections_of(manual))
     root = _tree(document)
-    title = _clean(root.heading or document.title, numbered=True)
+    title = clean_heading(root.heading or document.title, numbered=True)
     meta = _meta(document)
     whole = root.whole()
     if not _speaks(root):
@@ -337,33 +337,13 @@ def _contents(pieces: Sequence[_Piece]) -> str:
     return "\n".join(lines)
 
 
-_NAMED: Final = re.compile(
-    r"^(?:Kapitel|Chapter|Teil|Part|Anhang|Appendix|Abschnitt|Section)\s+(?:\d+|[A-Z]|[IVXLC]+)(?:\.\d+)*\s*[.:–-]\s+",
-    re.IGNORECASE,
-)
-_DOTTED: Final = re.compile(r"^(?:\d{1,2}|[A-Z])(?:\.\d{1,2})*(?:\.\s+|\s+[-–—]\s+)(?=\S)")
-_BARE: Final = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\s+(?=[^\W\d_])")
-
-
-def _clean(heading: str, *, numbered: bool) -> str:
-    """Return a heading without its number, end marks and quotes of code; `numbered` where the others have one too."""
-    text = " ".join(heading.replace("`", "").replace("¶", " ").split())
-    bare = _DOTTED.sub("", _NAMED.sub("", text))
-    if numbered:
-        bare = _BARE.sub("", bare)
-    bare = bare.rstrip(" :").strip()
-    if re.search(r"[^\W\d_]{4,}\.$", bare):  # a sentence's end, not that of "etc."
-        bare = bare[:-1]
-    return (bare if is_label(bare) else text)[:_LABEL].strip()
-
-
 def _labels(title: str, pieces: Sequence[_Piece]) -> list[str]:
     """Return a label for each piece, no two alike."""
-    numbered = sum(bool(_BARE.match(name)) for piece in pieces for name in piece.headings) >= 3
+    numbered = sum(bool(BARE_NUMBER.match(name)) for piece in pieces for name in piece.headings) >= 3
     labels: list[str] = []
     taken: dict[str, int] = {}
     for piece in pieces:
-        names = [_clean(name, numbered=numbered) for name in (*piece.path[:-1], _joined(piece))]
+        names = [clean_heading(name, numbered=numbered) for name in (*piece.path[:-1], _joined(piece))]
         label = _title_of(title, names, defined=piece.defined)
         if label_key(label) in taken and piece.number == 1 and len(names) > 1:
             label = _title_of(title, [f"{names[-2]}: {names[-1]}"], defined=False)
@@ -381,7 +361,7 @@ def _labels(title: str, pieces: Sequence[_Piece]) -> list[str]:
 def _joined(piece: _Piece) -> str:
     """Return the heading of a piece: its own, or those it was merged from as far as they fit."""
     own = [heading for _, heading, text in piece.members if heading and text]
-    names = [_clean(name, numbered=True) for name in own or piece.headings or piece.path[-1:]]
+    names = [clean_heading(name, numbered=True) for name in own or piece.headings or piece.path[-1:]]
     if not names:
         return ""
     text = names[0]
@@ -400,20 +380,15 @@ def _title_of(title: str, names: Sequence[str], *, defined: bool) -> str:
     said, about = set(terms(heading)), set(terms(title))
     alone = (len(said) >= 4 and len(heading) >= 30) or (len(said) >= 3 and said & about)
     if (alone and not defined and not heading.isupper()) or label_key(title) in label_key(heading):
-        return heading[:_LABEL]
+        return heading[:LABEL_CHARS]
     if label_key(heading) in label_key(title) and len(label_key(heading)) > len(label_key(title)) // 2:
         return title
     if len(names) > 2 and (defined or said <= about):
-        return f"{names[-2]}: {heading}"[:_LABEL]
+        return f"{names[-2]}: {heading}"[:LABEL_CHARS]
     if len(title) > 60:
         short = re.split(r": | [–—-] ", title, maxsplit=1)[0]
         title = short if len(short) >= 8 else title[:60].rsplit(" ", 1)[0]
-    return f"{title}{' – ' if ': ' in title else ': '}{heading}"[:_LABEL]
-
-
-def slug(text: str) -> str:
-    """Return a heading as a fragment: folded letters and digits with hyphens, at most 60 characters."""
-    return re.sub(r"[^a-z0-9]+", "-", fold(text)).strip("-")[:60].strip("-") or "section"
+    return f"{title}{' – ' if ': ' in title else ': '}{heading}"[:LABEL_CHARS]
 
 
 def _slugs(title: str, pieces: Sequence[_Piece]) -> list[str]:
@@ -421,7 +396,7 @@ def _slugs(title: str, pieces: Sequence[_Piece]) -> list[str]:
     found: list[str] = []
     taken: set[str] = set()
     for piece in pieces:
-        names = [_clean(name, numbered=True) for name in piece.path] or [title]
+        names = [clean_heading(name, numbered=True) for name in piece.path] or [title]
         options = [slug("-".join(names[-depth:])) for depth in range(1, len(names) + 1)]
         if piece.number > 1:
             options = [f"{option}-{piece.number}" for option in options]

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.extract import extract
+from data.headings import slug
 from data.models import EdgeKind, NodeKind
-from data.sections import document_nodes, slug
+from data.sections import document_nodes
 
 SENTENCE = "The queue manager picks the next message and hands it to a delivery agent. "
 SATZ = "Der Dienst nimmt die nächste Nachricht aus der Warteschlange und stellt sie zu. "
