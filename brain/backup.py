@@ -11,11 +11,9 @@ import hashlib
 import io
 import json
 import shutil
-import sqlite3
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +23,7 @@ from brain.errors import BrainError, RefusedError, UsageError
 from brain.version import VERSION
 from data.clock import to_iso
 from data.progress import Progress
+from data.snapshots import SnapshotError, check_database, copy_database
 
 __all__ = ["BackupReport", "back_up", "restore"]
 
@@ -55,7 +54,7 @@ def back_up(home: Path, file: Path, *, now: datetime, progress: Progress) -> Bac
     try:
         with tempfile.TemporaryDirectory(dir=file.absolute().parent) as scratch:
             copy = Path(scratch) / DATABASE
-            _copy_database(home / DATABASE, copy)
+            copy_database(home / DATABASE, copy)
             members = [(DATABASE, copy), *_files(home)]
             sums: dict[str, str] = {}
             with tarfile.open(partial, "w") as archive:
@@ -69,7 +68,7 @@ def back_up(home: Path, file: Path, *, now: datetime, progress: Progress) -> Bac
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise BrainError(f"The backup {file} could not be written: {error.strerror or error}.") from error
-    except sqlite3.Error as error:
+    except SnapshotError as error:
         partial.unlink(missing_ok=True)
         raise BrainError(f"The store at {home / DATABASE} could not be copied: {error}.") from error
     return BackupReport(file=str(file), files=len(members), bytes=file.stat().st_size)
@@ -90,10 +89,8 @@ def restore(home: Path, file: Path, *, progress: Progress) -> BackupReport:
         staged = Path(scratch) / "home"
         staged.mkdir(mode=0o700)
         sums = _unpack(file, staged, progress)
-        with closing(sqlite3.connect(staged / DATABASE)) as connection:
-            verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
-        if verdict != "ok":
-            raise RefusedError(f"The database in {file} is damaged: {verdict}.")
+        if fault := check_database(staged / DATABASE):
+            raise RefusedError(f"The database in {file} is damaged: {fault}.")
         _move_in(staged, home)
     return BackupReport(file=str(file), files=len(sums), bytes=file.stat().st_size)
 
@@ -132,14 +129,6 @@ def _move_in(staged: Path, home: Path) -> None:
     # The database last: a restore that is cut short leaves a home without a store, which can be restored again.
     for entry in sorted(staged.iterdir(), key=lambda path: path.name == DATABASE):
         shutil.move(entry, home / entry.name)
-
-
-def _copy_database(source: Path, target: Path) -> None:
-    with (
-        closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as reading,
-        closing(sqlite3.connect(target)) as writing,
-    ):
-        reading.backup(writing)
 
 
 def _files(home: Path) -> Iterator[tuple[str, Path]]:

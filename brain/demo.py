@@ -20,13 +20,14 @@ from data.clock import Clock
 from data.edges import count_by_kind as edges_by_kind
 from data.models import EdgeKind
 from data.nodes import count_by_kind as nodes_by_kind
+from data.pairs import count_by_reason
 from data.progress import Progress
 from data.tasks import task_totals
 
 __all__ = ["DemoSummary", "run_demo"]
 
-PAIRS: Final = 60
-"""Thinking pairs of one demo: enough to show every outcome, few enough for a coffee."""
+PAIRS: Final = 80
+"""Thinking pairs of the demo, counted over all its runs: enough to show every outcome, and a second run adds none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ async def run_demo(runtime: Runtime, *, progress: Progress) -> DemoSummary:
     taken = await load_sample(runtime, progress=progress)
     learned = await passes.learn(progress=progress)
     await passes.maintain(progress=progress)
-    thought = await passes.think(limit=PAIRS, progress=progress)
+    decided = sum((await runtime.store.read(count_by_reason)).values())
+    thought = await passes.think(limit=max(0, PAIRS - decided), progress=progress)
     scanned = await passes.scan(progress=progress)
     worked = await passes.work(progress=progress)
     return DemoSummary(

@@ -65,7 +65,9 @@ class Passes:
 
     async def think(self, *, limit: int | None = None, progress: Progress = silent) -> ThinkReport:
         """Think about the best open pairs."""
-        return await self._rt.relations.think_pass(limit or self._rt.settings.thinking_max_pairs, progress)
+        return await self._rt.relations.think_pass(
+            self._rt.settings.thinking_max_pairs if limit is None else limit, progress
+        )
 
     async def scan(self, *, limit: int | None = None, progress: Progress = silent) -> Scan:
         """Look for gaps once and plan what today's budget can do."""

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +36,8 @@ COUNTS: Final = {
             AND d.source_hash = s.content_hash AND d.target_hash = t.content_hash
             AND (d.retry_not_before IS NULL OR d.retry_not_before > :now))""",
     "positions": "SELECT count(*) FROM position",
-    "completed_today": "SELECT count(*) FROM research_task WHERE state = 'completed' AND finished_at >= :day",
+    "completed_today": """SELECT count(*) FROM research_task
+        WHERE state = 'completed' AND finished_at >= :day AND finished_at < :next_day""",
     "completed_total": "SELECT count(*) FROM research_task WHERE state = 'completed'",
     "failed_total": "SELECT count(*) FROM research_task WHERE state = 'failed'",
     "evidence_total": """SELECT coalesce(sum(evidence_count), 0) FROM research_task
@@ -76,7 +77,8 @@ def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
         connection.execute("BEGIN")
         state = {name: json.loads(value) for name, value in connection.execute(STATE)}
         model = state.get("embed_model")
-        values = {"model": model, "now": to_iso(now), "day": to_iso(utc_day_start(now))}
+        day = utc_day_start(now)
+        values = {"model": model, "now": to_iso(now), "day": to_iso(day), "next_day": to_iso(day + timedelta(days=1))}
         document: dict[str, Any] = {name: connection.execute(sql, values).fetchone()[0] for name, sql in COUNTS.items()}
         document |= {"state": state, "embed_model": model}
         for name, sql in GROUPS.items():
