@@ -44,8 +44,8 @@ __all__ = [
 
 log = structlog.get_logger(__name__)
 
-UNREADABLE: Final = "assessment_failed"
-"""A text that was fetched but could not be judged: a fault of the house, so it counts as a fetch error."""
+UNREADABLE: Final = "internal_error"
+"""A text that could not be fetched or judged for a fault of the house; it counts as a fetch error, never as a no."""
 
 
 class Stage(StrEnum):
@@ -266,6 +266,9 @@ class EvidenceReader:
             document = await self._fetcher.fetch(hit.url)
         except FetchError as error:
             return _trail(hit, Stage.FETCH, str(error.reason), str(error))
+        except Exception as error:  # a fetcher that breaks its promise: this page failed, the others are read
+            log.warning("fetch.raised", url=hit.url, error=repr(error))
+            return _trail(hit, Stage.FETCH, UNREADABLE, f"{type(error).__name__}: {error}")
         fetched_at = self._clock.now()
         try:
             assessment = await asyncio.to_thread(
