@@ -28,7 +28,7 @@ from data.crud.ingest import EdgeDraft, IngestNodes, IngestResult, NodeDraft
 from data.extract import MIME_TYPES, Document, ExtractionError
 from data.extractor import Extractor
 from data.inbox_files import DONE, REFUSED, Source, look, move, sources, waiting
-from data.inbox_gates import Admitted, InboxPolicy, InboxRefusal, admit
+from data.inbox_gates import DOCUMENT_ENDINGS, Admitted, InboxPolicy, InboxRefusal, admit
 from data.inbox_report import Counted, FileReport, IngestReport, no_row, taken
 from data.models import Event
 from data.nodes import node_by_uri
@@ -59,6 +59,8 @@ _DEFAULT: Final = InboxPolicy()
 _ACTOR: Final = "inbox"
 _LAST_LOOK: Final = "inbox_last_look"
 """State: size and modification time of each file in the watched folder as it was last seen."""
+SETTLED_S: Final = 60.0
+"""A file that nobody touched for so long is not being written any more."""
 _NAVIGATION: Final = 0.6
 """Share of a page's text that belongs to links from which on it is a list of links."""
 _MARKDOWN_LINK: Final = re.compile(r"!?\[[^\]\n]{0,300}\]\([^()\n]{0,1000}\)")
@@ -76,9 +78,11 @@ async def ingest(
     """Take the files of `paths` (folders recursively) where they lie; `mapping` is {column: field} for exports.
 
     Nodes of a document are called `file:folder/path` (and `#section`), so that a changed file updates them. Raises
-    only what the store raises: what is wrong with a file is in its report.
+    only what the store raises: what is wrong with a file is in its report. What lies in a folder and is of no type
+    that is read here is skipped, and its name kept; a file given by name is refused with the reason.
     """
-    found = await asyncio.to_thread(lambda: list(sources(paths)))
+    skipped: list[str] = []
+    found = await asyncio.to_thread(lambda: list(sources(paths, DOCUMENT_ENDINGS, skipped)))
     reports: list[FileReport] = []
     work = _Intake(store, extractor, policy, mapping)
     progress("ingest", 0, len(found))
@@ -86,7 +90,7 @@ async def ingest(
         async for item in prepared:
             reports.append(await work.take(item))
             progress("ingest", len(reports), len(found))
-    return IngestReport(tuple(reports))
+    return IngestReport(tuple(reports), tuple(skipped))
 
 
 async def scan_inbox(
@@ -99,14 +103,18 @@ async def scan_inbox(
 ) -> IngestReport:
     """Take what lies finished in `$BRAIN_HOME/inbox`, at most `limit` files, and move it away.
 
-    A file counts as finished when its size and time are those of the last look, which the table `state` keeps: the
-    first look at a file only notes it. A file that changes while it is read stays for the next look.
+    A file counts as finished when its size and time are those of the last look, which the table `state` keeps, or
+    when nothing was done to it for `SETTLED_S`: so one `brain learn` takes what has lain there for a while. A file
+    that changes while it is read stays for the next look.
     """
     inbox = store.home / "inbox"
     await asyncio.to_thread(inbox.mkdir, mode=0o700, parents=True, exist_ok=True)
     before = await store.read(get_state, _LAST_LOOK) or {}
     found, seen = await asyncio.to_thread(_looked, inbox)
-    ready = [source for source in found if before.get(source.name) == seen[source.name]][:limit]
+    now = store.clock.now().timestamp()
+    ready = [source for source in found if before.get(source.name) == seen[source.name] or _settled(source.path, now)][
+        :limit
+    ]
     if seen != before:
         await store.write(set_state, _LAST_LOOK, seen)
     reports: list[FileReport] = []
@@ -125,6 +133,14 @@ def _looked(inbox: Path) -> tuple[list[Source], dict[str, list[int]]]:
     found = waiting(inbox)
     seen = {source.name: list(stamp[1:]) for source in found if (stamp := look(source.path)) is not None}
     return [source for source in found if source.name in seen], seen
+
+
+def _settled(path: Path, now: float) -> bool:
+    """Tell whether the file was last touched long ago; by its change time, which no copying tool can set back."""
+    try:
+        return now - path.lstat().st_ctime >= SETTLED_S
+    except OSError:
+        return False
 
 
 def _put_away(item: _Prepared, report: FileReport, inbox: Path, now: str) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from data import events
+from data.clock import ManualClock
 from data.extract import Document, ExtractionError, extract
 from data.extractor import Extractor
 from data.inbox import InboxPolicy, ingest, scan_inbox
@@ -98,6 +100,24 @@ async def test_a_copy_in_the_same_run_is_taken_once(store: Store, extractor: Ext
         (tmp_path / name).write_text("# Same\n\n" + PROSE, encoding="utf-8")
     report = await ingest(store, extractor, [tmp_path])
     assert [file.status for file in report.files if file.name.endswith(".md")] == ["admitted", "unchanged", "unchanged"]
+
+
+async def test_what_is_no_document_is_passed_over_in_a_folder(
+    store: Store, extractor: Extractor, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("# Same\n\n" + PROSE, encoding="utf-8")
+    (tmp_path / "images").mkdir()
+    for name in ("images/logo.png", "images/LOGO.SVG", "style.css", "Makefile", "pages.zip"):
+        (tmp_path / name).write_bytes(b"\0\1")
+    report = await ingest(store, extractor, [tmp_path])
+    assert [(file.name, file.status, file.reason) for file in report.files] == [
+        ("a.md", "admitted", ""),
+        ("pages.zip", "refused", "archive"),
+    ]
+    assert sorted(report.skipped) == ["Makefile", "images/LOGO.SVG", "images/logo.png", "style.css"]
+    named = await ingest(store, extractor, [tmp_path / "style.css", tmp_path])
+    assert ("style.css", "extension") in [(file.name, file.reason) for file in named.files]
+    assert "style.css" not in named.skipped
 
 
 async def test_a_changed_file_updates_its_nodes(store: Store, extractor: Extractor, tmp_path: Path) -> None:
@@ -351,3 +371,14 @@ async def test_a_file_exchanged_while_it_was_read_stays(store: Store) -> None:
     await scan_inbox(store, InProcess())
     assert not path.exists()
     assert (await active(store))["inbox:a.md"].body == "second version, longer"
+
+
+async def test_a_file_that_has_lain_there_for_a_while_is_taken_at_the_first_look(
+    store: Store, extractor: Extractor, clock: ManualClock
+) -> None:
+    (inbox_of(store) / "old.md").write_text("# Printing\n\n" + PROSE, encoding="utf-8")
+    clock.jump(datetime.now(UTC) + timedelta(seconds=30))
+    assert (await scan_inbox(store, extractor)).files == ()
+    (inbox_of(store) / "other.md").write_text("# Scanning\n\n" + PROSE + " It scans, too.", encoding="utf-8")
+    clock.jump(datetime.now(UTC) + timedelta(seconds=61))
+    assert {file.name for file in (await scan_inbox(store, extractor)).files} == {"old.md", "other.md"}
