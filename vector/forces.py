@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from vector.mesh import PotentialMesh
+from vector.mesh import Repulsion, repulsion
 
 __all__ = ["COMPILED_FROM", "Springs", "descend", "natural_scale", "springs"]
 
@@ -87,11 +87,11 @@ def descend(
     Every node's step is its force through its own stiffness. The springs are `exaggeration` times as strong
     for the first `exaggerated` steps. `tick(1)` is called after each step; raising there ends the descent.
     """
-    mesh = PotentialMesh(points.shape[1], compiled=len(points) >= COMPILED_FROM)
+    push = repulsion(*points.shape, compiled=len(points) >= COMPILED_FROM)
     points = points.astype(np.float32, copy=True)
     speed = np.zeros_like(points)
     for step in range(steps):
-        force, give = _forces(points, net, mesh, exaggeration if step < exaggerated else 1.0)
+        force, give = _forces(points, net, push, exaggeration if step < exaggerated else 1.0)
         speed *= np.float32(momentum)
         speed += np.float32(rate) * force / np.maximum(give, np.float32(1e-20))[:, None]
         points += speed
@@ -106,13 +106,13 @@ def natural_scale(points: FloatArray, net: Springs) -> float:
     Too small a picture is pushed apart everywhere, too large a one is pulled together; between, the median
     of what one step would move a node, relative to the picture's size, has one sharp minimum.
     """
-    mesh = PotentialMesh(points.shape[1], compiled=len(points) >= COMPILED_FROM)
+    push = repulsion(*points.shape, compiled=len(points) >= COMPILED_FROM)
     radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).mean()))
     typical = np.log(np.sqrt(len(points)) / max(radius, 1e-12))
 
     def unrest(log_scale: float) -> float:
         scaled = points * np.float32(np.exp(log_scale))
-        force, give = _forces(scaled, net, mesh, 1.0)
+        force, give = _forces(scaled, net, push, 1.0)
         moved = np.sqrt((force.astype(np.float64) ** 2).sum(axis=1)) / np.maximum(give, 1e-20)
         return float(np.median(moved) / np.exp(log_scale))
 
@@ -140,10 +140,10 @@ def _minimum(function: Callable[[float], float], low: float, high: float, steps:
     return (low + high) / 2.0
 
 
-def _forces(points: FloatArray, net: Springs, mesh: PotentialMesh, factor: float) -> tuple[FloatArray, FloatArray]:
+def _forces(points: FloatArray, net: Springs, push: Repulsion, factor: float) -> tuple[FloatArray, FloatArray]:
     """Return (force float32[n, dims], stiffness float32[n]) with springs `factor` times as strong."""
     pull, stiffness = _pull(points, net, compiled=len(points) >= COMPILED_FROM)
-    gradient, potential = mesh.field(points)
+    gradient, potential = push.field(points)
     total = max(float(potential.sum(dtype=np.float64)), 1e-12)
     force = np.float32(factor) * pull - gradient * np.float32(0.5 / total)
     crowd = np.maximum(potential, np.float32(0.0)) * np.float32(REPULSIVE_STIFFNESS / total)

@@ -29,8 +29,8 @@ Tick = Callable[[int], None]
 EXAGGERATION: Final = 12.0
 """Springs of the first third are this much stronger, so that clusters gather before they spread (t-SNE's)."""
 RELAX_STEPS: Final = 20
-RELAX_RATE: Final = 0.7
-RELAX_MOMENTUM: Final = 0.8
+RELAX_RATE: Final = 0.5
+RELAX_MOMENTUM: Final = 0.5
 """Gentler than a full layout: near rest the target must come to rest too, not swing around it."""
 GAP: Final = 2.0
 """Room between components and on the rim, in units of the kernel's width (neighbours are about 1 apart)."""

@@ -11,12 +11,12 @@ t-SNE, Linderman et al. 2019, uses the same idea with polynomials.)
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PotentialMesh"]
+__all__ = ["DirectSum", "PotentialMesh", "Repulsion", "repulsion"]
 
 STEP: Final = 0.4
 """Grid step in units of the kernel's width: 0.6 costs a fiftieth of the neighbourhoods kept, 0.3 gains nothing."""
@@ -27,8 +27,38 @@ _MARGIN: Final = 7
 """Grid points around the outermost points, for the splines' reach and rounding."""
 _ROOM: Final = 1.15
 """Growth that a grid leaves room for, so that a spreading picture does not need a new kernel every step."""
+DIRECT_2D: Final = 400
+DIRECT_3D: Final = 800
+"""Points up to which summing over all pairs is faster than the grid."""
 
 FloatArray = NDArray[np.float32]
+
+
+class Repulsion(Protocol):
+    """What pushes points apart."""
+
+    def field(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (gradient float32[n, dims], potential float32[n]): φ(i) = Σ_{j≠i} 1/(1 + |y_i − y_j|²), and ∇φ."""
+        ...
+
+
+def repulsion(count: int, dims: int, *, compiled: bool) -> Repulsion:
+    """Return the faster of the two ways for `count` points."""
+    if count <= (DIRECT_2D if dims == 2 else DIRECT_3D):
+        return DirectSum()
+    return PotentialMesh(dims, compiled=compiled)
+
+
+class DirectSum:
+    """The sum over all pairs, for small graphs."""
+
+    def field(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        away = [axis[:, None] - axis[None, :] for axis in np.ascontiguousarray(points.T)]
+        kernel = np.float32(1.0) / (np.float32(1.0) + np.sum([part**2 for part in away], axis=0))
+        np.fill_diagonal(kernel, 0.0)
+        squares = kernel**2
+        gradient = np.stack([np.float32(-2.0) * (squares * part).sum(axis=1) for part in away], axis=1)
+        return gradient.astype(np.float32), kernel.sum(axis=1)
 
 
 class PotentialMesh:
@@ -50,7 +80,6 @@ class PotentialMesh:
         self._spectrum: NDArray[np.complex64] = np.zeros(0, np.complex64)
 
     def field(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (gradient float32[n, dims], potential float32[n]): φ(i) = Σ_{j≠i} 1/(1 + |y_i − y_j|²), and ∇φ."""
         low, high = points.min(axis=0), points.max(axis=0)
         self._fit(float((high - low).max()))
         corner = (low + high) / 2 - np.float32(self._step * (self._side - 1) / 2)
@@ -69,7 +98,7 @@ class PotentialMesh:
     def _fit(self, extent: float) -> None:
         """Make the grid hold `extent`; keep the one there is while it fits and is not far too large."""
         wanted = int(extent / self._finest) + _MARGIN
-        holds = self._step * (self._side - _MARGIN) >= extent
+        holds = self._side > 0 and self._step * (self._side - _MARGIN) >= extent
         wasteful = self._side > max(32, 1.6 * wanted) or (self._step > self._finest and wanted * 1.3 < self._most)
         if holds and not wasteful:
             return

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 __all__ = ["pack_components", "rim_places"]
 
-PLACED_ONE_BY_ONE: Final = 500
+PLACED_ONE_BY_ONE: Final = 300
 """Components that are fitted into the gaps between larger ones; each later one costs a look at all before it."""
-_DIRECTIONS: Final = 12
+TOUCHING: Final = 1e-9
+RAYS_2D: Final = 96
+RAYS_3D: Final = 240
+"""Directions in which a place is looked for: gaps are then found within a few percent of the radius."""
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -74,12 +77,12 @@ def rim_places(radii: FloatArray, inner: float, dims: int) -> FloatArray:
 
 
 def _nearest_gap(towards: FloatArray, radius: float, places: FloatArray, radii: FloatArray) -> FloatArray:
-    """Return the place nearest to the origin, on one of a few rays, where a circle touches none of those placed."""
+    """Return the place nearest to the origin, on one of many rays, where a circle touches none of those placed."""
     dims = len(towards)
-    rays = _directions(_DIRECTIONS if dims == 2 else 3 * _DIRECTIONS, dims)
+    rays = _directions(RAYS_2D if dims == 2 else RAYS_3D, dims)
     length = float(np.sqrt((towards**2).sum()))
     if length > 0:
-        # Turn the fan of rays so that its first one is the wanted direction: mirror it across the bisector.
+        # Mirror the rays so that the first one is the wanted direction: it is taken where all are as good.
         axis = rays[0] - towards / length
         norm = float((axis**2).sum())
         if norm > 1e-18:
@@ -87,23 +90,19 @@ def _nearest_gap(towards: FloatArray, radius: float, places: FloatArray, radii: 
     along = rays @ places.T
     aside = (places**2).sum(axis=1)[None, :] - along**2
     half = np.sqrt(np.maximum((radii + radius)[None, :] ** 2 - aside, 0.0))
-    best, distance = rays[0], np.inf
-    for ray, enter, leave in zip(rays, along - half, along + half, strict=True):
-        free = _first_free(enter[leave > enter], leave[leave > enter])
-        if free < distance - 1e-9:
-            best, distance = ray, free
-    place: FloatArray = best * distance
-    return place
-
-
-def _first_free(enter: FloatArray, leave: FloatArray) -> float:
-    """Return the smallest t ≥ 0 inside none of the open intervals (enter, leave)."""
-    t = 0.0
-    for index in np.argsort(enter, kind="stable"):
-        if enter[index] >= t:
+    # On each ray a placed circle forbids an interval; go out to the end of whatever covers the present place.
+    enter, leave = along - half, along + half
+    distance = np.zeros(len(rays))
+    while True:
+        here = distance[:, None]
+        covered = np.where((enter < here - TOUCHING) & (leave > here + TOUCHING), leave, -np.inf)
+        further = np.maximum(distance, covered.max(axis=1))
+        if (further == distance).all():
             break
-        t = max(t, float(leave[index]))
-    return t
+        distance = further
+    best = int(np.argmin(np.round(distance, 6)))
+    place: FloatArray = rays[best] * distance[best]
+    return place
 
 
 def _directions(count: int, dims: int) -> FloatArray:
