@@ -34,7 +34,7 @@ from articles.selection import FLOOR, NEAR_SHARE, Candidate, Near, candidates, p
 from articles.sentences import points_back
 from articles.types import OPERATIONAL, REQUIRED_SECTIONS, SectionName
 from data.models import ArticleType, SourceClass
-from data.text import fold, terms
+from data.text import fold, identifiers, terms
 from research.private import DEFAULT_POLICY, GuardPolicy, PrivateKind, private_tokens
 from vector.embed import Embedder
 
@@ -48,7 +48,7 @@ MOST: Final[Mapping[SectionName, int]] = {
     _S.GOAL: 2,
     _S.PREREQUISITES: 4,
     _S.SCOPE: 3,
-    _S.DEFINITION: 3,
+    _S.DEFINITION: 2,
     _S.HOW_IT_WORKS: 7,
     _S.CONSEQUENCES: 4,
     _S.QUESTION: 2,
@@ -84,8 +84,8 @@ _FILL_ORDER: Final = (
     _S.HOW_IT_WORKS,
     _S.DETAILS,
 )
-NEARBY: Final = 300
-"""Characters: about the sentence that was cited."""
+INTRODUCTION: Final = 1_200
+"""Characters from the start of a page: where it says which versions it is about."""
 _VERSION: Final = re.compile(
     r"(?P<product>\D*?[^\W\d_])[\s/(-]*(?:versions?|release|v)?[\s.]*(?P<version>\d.*)$", re.IGNORECASE | re.DOTALL
 )
@@ -341,25 +341,28 @@ def _move_up(desk: _Desk, section: DraftSection) -> tuple[DraftClaim, DraftSecti
 
 
 def _applies_to(desk: _Desk, sections: Sequence[DraftSection]) -> tuple[DraftFact, ...]:
-    """Return the products with versions that the cited passages' own sentences name, where the topic is about them."""
-    cited = {(citation.source, citation.start) for section in sections for citation in _citations(section)}
+    """Return the products with versions that the topic names or a cited page names at its beginning."""
+    cited = {citation.source for section in sections for citation in _citations(section)}
+    asked = {item.value for item in identifiers(desk.request.topic)}
     found: dict[str, DraftFact] = {}
     for view in desk.request.passages:
-        spans = [(start, view.end) for source, start in cited if source == view.source and start is not None]
+        if view.source not in cited:
+            continue
         subject = index_of(f"{desk.request.topic} {view.title}")
         for mention in versions_of(view):
-            if not any(view.start <= start <= mention.span.start < start + NEARBY for start, _ in spans):
-                continue
             raw = view.text[mention.span.start - view.start : mention.span.end - view.start]
             named = _VERSION.match(raw)
-            if named is None or not set(terms(named["product"], desk.request.language)) & subject:
+            key = f"{mention.product} {mention.version}"
+            if named is None or not (key in asked or mention.span.end <= INTRODUCTION):
+                continue
+            if not set(terms(named["product"], desk.request.language)) & subject:
                 continue
             fact = DraftFact(
                 term=named["product"],
                 description=named["version"],
                 citations=draft_citations(view, (mention.span,)),
             )
-            found.setdefault(f"{mention.product} {mention.version}", fact)
+            found.setdefault(key, fact)
     return tuple(found[key] for key in list(found)[:MOST_VERSIONS])
 
 

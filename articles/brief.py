@@ -105,7 +105,8 @@ def shelve(
     }
     views = [view for name, source in sources.items() for view in _views(name, source, language)]
     model = topic_model(topic, language, [" ".join((*view.headings, view.text)) for view in views])
-    lexical = [(model.passage(view, sources[view.source].text), view) for view in views]
+    pages = {name: model.page_share(source.evidence.title, source.text) for name, source in sources.items()}
+    lexical = [(model.passage(view, pages[view.source]), view) for view in views]
     lexical = [pair for pair in lexical if pair[0] > 0.0]
     best = sorted(lexical, key=lambda pair: (-pair[0], pair[1].source, pair[1].start))[: policy.max_passages]
     near = Nearness(embedder, [topic], [_embedded(view) for _, view in best])

@@ -19,6 +19,7 @@ __all__ = [
     "cue",
     "cue_match",
     "dependent_pattern",
+    "finite_words",
     "heading_cue",
     "instruction_words",
     "negations",
@@ -124,3 +125,9 @@ def word_list(name: str) -> frozenset[str]:
 def subject_pattern(kind: str) -> re.Pattern[str]:
     """Return what shows that a topic is `trouble`, `procedure`, `calm`, `choice` or `look_up`."""
     return re.compile("|".join(_table()["subjects"][kind]), re.IGNORECASE)
+
+
+@cache
+def finite_words(name: str) -> tuple[str, ...]:
+    """Return the finite verbs listed under `name`: `en_forms`, `en` (base forms) or `de_not` (words that are none)."""
+    return tuple(_table()["finite"][name])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from articles.blocks import BlockKind, TextBlock, text_blocks
+from articles.cues import pointing_pattern
 from articles.plaintext import is_code_token, plain
 from articles.sentences import compose, in_language, statement
 from articles.shorten import shorten
@@ -32,6 +33,12 @@ class FactCandidate:
     term_span: Span
     description: str
     pieces: tuple[Span, ...]
+
+    @property
+    def hard(self) -> bool:
+        """Whether the term is a name to look up (a command, a file, a code, an abbreviation), not a heading."""
+        bare = self.term.strip("`")
+        return self.term.startswith("`") or is_code_token(bare) or bool(identifiers(bare)) or bare.isupper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +157,8 @@ def _described(text: str, span: Span, language: str, limit: int) -> tuple[str, t
     description = compose([piece.of(raw) for piece in pieces])
     words = len(description.split())
     if not MIN_DESCRIPTION_WORDS <= words <= MAX_DESCRIPTION_WORDS or description.count("`") % 2:
+        return None
+    if pointing_pattern(language).search(description) or not in_language(description, language):
         return None
     if description.count("(") != description.count(")") or re.search(r"https?://|\.\.\.|\w@\w", description):
         return None

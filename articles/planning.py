@@ -46,11 +46,13 @@ class Carrying:
     causes: int
     symptoms: int
     facts: int
+    hard_facts: int
     definitions: int
     workings: int
     consequences: int
     options: int
     recommendations: int
+    scopes: int
 
     @property
     def types(self) -> frozenset[ArticleType]:
@@ -61,7 +63,7 @@ class Carrying:
             found.add(ArticleType.HOW_TO)
         if procedural and self.causes and self.symptoms:
             found.add(ArticleType.TROUBLESHOOTING)
-        if self.facts >= MIN_FACTS:
+        if self.facts >= MIN_FACTS and self.scopes:
             found.add(ArticleType.REFERENCE)
         if self.definitions and self.workings and self.consequences:
             found.add(ArticleType.CONCEPT)
@@ -81,6 +83,7 @@ def carrying(topic: str, language: str, passages: Sequence[PassageView]) -> Carr
         SectionName.HOW_IT_WORKS,
         SectionName.CONSEQUENCES,
         SectionName.RECOMMENDATION,
+        SectionName.SCOPE,
     )
     counts = dict.fromkeys(counted, 0)
     names = option_names(topic)
@@ -91,17 +94,20 @@ def carrying(topic: str, language: str, passages: Sequence[PassageView]) -> Carr
                 counts[section] += sentence_score(section, said, view, model, (), 0.0) >= FLOOR
             index = index_of(said.text)
             mentioned.update(name for name in names if set(terms(name, language)) <= index)
+    facts = {fact.term.casefold(): fact for view in passages for fact in _about(view, model, language)}
     return Carrying(
         steps=len(steps.solution),
         checks=len(steps.validation),
         causes=counts[SectionName.CAUSE],
         symptoms=counts[SectionName.SYMPTOMS],
-        facts=len({fact.term.casefold() for view in passages for fact in _about(view, model, language)}),
+        facts=len(facts),
+        hard_facts=sum(fact.hard for fact in facts.values()),
         definitions=counts[SectionName.DEFINITION],
         workings=counts[SectionName.HOW_IT_WORKS],
         consequences=counts[SectionName.CONSEQUENCES],
         options=len(mentioned),
         recommendations=counts[SectionName.RECOMMENDATION],
+        scopes=counts[SectionName.SCOPE],
     )
 
 
@@ -161,6 +167,10 @@ def plan_article(request: ArticlePlanRequest) -> ArticlePlan:
     possible = {*found.types}
     if found.steps >= MIN_SOLUTION_STEPS:
         possible |= {ArticleType.TROUBLESHOOTING, ArticleType.HOW_TO} & {_PREFERENCE[kind][0], request.suggested}
+    if kind != "look_up" and request.suggested is not ArticleType.REFERENCE and found.hard_facts < MIN_FACTS:
+        possible.discard(
+            ArticleType.REFERENCE
+        )  # items of a list under a heading each are no table to look things up in
     for type_ in wanted:
         if type_ in possible:
             return ArticlePlan(type=type_.value, reason=_why(type_, kind, found))
@@ -188,8 +198,10 @@ def reconsider_type(request: ReconsiderRequest) -> Reconsideration:
     order = (ArticleType.CONCEPT, ArticleType.REFERENCE, ArticleType.DECISION_GUIDE)
     if kind == "choice":
         order = (ArticleType.DECISION_GUIDE, ArticleType.CONCEPT, ArticleType.REFERENCE)
-    elif kind == "look_up" or found.facts >= 2 * MIN_FACTS:
+    elif kind == "look_up" or found.hard_facts >= 2 * MIN_FACTS:
         order = (ArticleType.REFERENCE, ArticleType.CONCEPT, ArticleType.DECISION_GUIDE)
+    if kind != "look_up" and found.hard_facts < MIN_FACTS:
+        whole -= {ArticleType.REFERENCE}
     for type_ in order:
         if type_ in whole:
             return Reconsideration(type=type_.value, reason=_why(type_, kind, found))

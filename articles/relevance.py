@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
@@ -38,6 +38,8 @@ PAGE_SHARE: Final = 0.6
 SHORT_PAGE: Final = 6_000
 """Characters up to which a page is about one thing, so that a topic word anywhere on it counts; in a manual of 100 KB
 every word stands somewhere."""
+OFTEN: Final = 3
+"""Times a page says a topic word that it is about; one time less on a page of half that length."""
 LEAST_SHARE: Final = 0.1
 """A page that counts less is not looked at."""
 OTHER_IDENTIFIER: Final = 0.3
@@ -81,8 +83,20 @@ class _Word:
         return bool(self.compound) and any(word in self.compound for word in _long_words(text))
 
 
+_ENDINGS: Final = ("es", "en", "er", "em", "e", "n", "s")
+
+
+def _root(word: str, language: str) -> str:
+    """Return the beginning that the forms of `word` share as they are written: its stem, unless that was respelled."""
+    stemmed = stem(word, language)
+    if word.startswith(stemmed):
+        return stemmed
+    ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= _SHORT_STEM), "")
+    return word.removesuffix(ending)
+
+
 def _word(word: str, language: str) -> _Word:
-    stemmed = re.escape(stem(word, language))
+    stemmed = re.escape(_root(word, language))
     if len(stemmed) <= _SHORT_STEM:
         form = rf"(?<![^\W_]){stemmed}[^\W\d_]{{0,3}}(?![^\W_])"
     else:
@@ -101,6 +115,8 @@ class TopicModel:
     identifiers: Mapping[str, frozenset[str]]
     language: str
     words: Mapping[str, _Word]
+    aliases: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    """For a topic word, the abbreviations that the texts explain with it: "ticket-granting ticket (TGT)"."""
 
     def cover(self, *parts: tuple[str, float]) -> float:
         """Return the weighted share of topic words found in `parts` of (text, how much a find in it counts)."""
@@ -114,18 +130,42 @@ class TopicModel:
         """Tell whether `text` has the topic word `term`, in any of its forms, or as a part of a German compound."""
         if term.startswith("="):
             return _names(term[1:], text)
-        return self.words[term].found(text)
+        if self.words[term].found(text):
+            return True
+        return term in self.aliases and bool(self.aliases[term].search(text))
 
-    def passage(self, view: PassageView, page: str = "") -> float:
-        """Return how far `view` is about the topic, 0 to 1, by words and identifiers; `page` is all of its page."""
-        share = PAGE_SHARE * min(1.0, SHORT_PAGE / max(1, len(page)))
-        score = self.cover(
-            (view.text, 1.0),
-            (" ".join(view.headings), HEADING_SHARE),
-            (view.title, TITLE_SHARE),
-            (page, share if share >= LEAST_SHARE else 0.0),
-        )
+    def passage(self, view: PassageView, page_share: Mapping[str, float] | None = None) -> float:
+        """Return how far `view` is about the topic, 0 to 1, by words and identifiers.
+
+        `page_share` says how much each topic word counts because the whole page is about it.
+        """
+        parts = ((view.text, 1.0), (" ".join(view.headings), HEADING_SHARE), (view.title, TITLE_SHARE))
+        shares = page_share or {}
+        score = 0.0
+        for term, weight in self.weights.items():
+            own = next((share for text, share in parts if text and self.holds(term, text)), 0.0)
+            score += weight * max(own, shares.get(term, 0.0))
         return score * OTHER_IDENTIFIER if self.contradicted(view.text) else score
+
+    def page_share(self, title: str, page: str) -> dict[str, float]:
+        """Return, for each topic word that a whole page is about, how much it counts in each of its passages.
+
+        A page is about a word that its title names or that it says often; a short page is about one thing.
+        """
+        share = PAGE_SHARE * min(1.0, SHORT_PAGE / max(1, len(page)))
+        if share < LEAST_SHARE:
+            return {}
+        return {
+            term: share
+            for term in self.weights
+            if self.holds(term, title) or (self.holds(term, page) and self._often(term, page))
+        }
+
+    def _often(self, term: str, page: str) -> bool:
+        if term.startswith("="):
+            return True  # a page that names the error by its number was not let in for anything else
+        least = OFTEN if len(page) > SHORT_PAGE / 2 else OFTEN - 1
+        return len(self.words[term].pattern.findall(_folded(page))) >= least
 
     def contradicted(self, text: str) -> bool:
         """Tell whether `text` names another error, CVE or technique where the topic names one."""
@@ -156,7 +196,7 @@ def topic_model(topic: str, language: str, texts: Sequence[str]) -> TopicModel:
         if item.cls != "version":
             values.setdefault(item.cls, set()).add(item.value)
     words = {name: _word(name, language) for name in names if not name.startswith("=")}
-    bare = TopicModel({}, {}, language, words)
+    bare = TopicModel({}, {}, language, words, _aliases(words, texts))
     raw = {name: _rarity(sum(bare.holds(name, text) for text in texts), len(texts)) for name in names}
     total = sum(raw.values()) or 1.0
     return TopicModel(
@@ -164,7 +204,27 @@ def topic_model(topic: str, language: str, texts: Sequence[str]) -> TopicModel:
         {cls: frozenset(found) for cls, found in values.items()},
         language,
         words,
+        bare.aliases,
     )
+
+
+_EXPLAINED: Final = re.compile(r"((?:[\w'’]+[ -]){1,6}[\w'’]+)\s\(([A-Z][A-Za-z]{1,6})\)")
+
+
+def _aliases(words: Mapping[str, _Word], texts: Sequence[str]) -> dict[str, re.Pattern[str]]:
+    """Return the abbreviations that `texts` explain by words of the topic, where the initials agree."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        for match in _EXPLAINED.finditer(text):
+            short = match[2]
+            spelled = re.split(r"[ -]+", match[1])[-len(short) :]
+            if [word[:1].lower() for word in spelled] != list(short.lower()):
+                continue
+            phrase = " ".join(spelled)
+            for name, word in words.items():
+                if word.found(phrase):
+                    found.setdefault(name, set()).add(short)
+    return {name: re.compile(r"\b(?:" + "|".join(sorted(shorts)) + r")s?\b") for name, shorts in found.items()}
 
 
 def _rarity(found: int, among: int) -> float:

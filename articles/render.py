@@ -147,7 +147,7 @@ def _token(token: str) -> str:
     else:
         right = edges["right"] if edges else ""
     left = edges["left"] if edges else ""
-    if core and "`" not in core and re.search(r"[^\W\d_]", core) and is_code_token(core):
+    if core and "`" not in core and not core.startswith("-") and re.search(r"[^\W\d_]", core) and is_code_token(core):
         return f"{_escape(left)}`{core}`{_escape(right)}"
     return _escape(token)
 

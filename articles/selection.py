@@ -38,6 +38,11 @@ FLOOR: Final = 0.40
 """Least score of a sentence: about half the topic in it or around it, and a sign of the section's kind."""
 OWN_TOPIC: Final = 0.3
 """Of a sentence of a narrow kind (a cause, a definition): the least share of the topic in it or in its headings."""
+MIN_ABOUT: Final = 0.45
+"""Least share of the topic in a sentence with what stands around it, however clear its kind."""
+SUBJECT_TOPIC: Final = 0.3
+GENERAL_SUBJECT_TOPIC: Final = 0.2
+"""Share of the topic that the subject of a definition must name; of a sentence that tells the scope, less will do."""
 TOPIC_SHARE: Final = 0.45
 KIND_SHARE: Final = 0.30
 NEAR_SHARE: Final = 0.15
@@ -45,8 +50,8 @@ QUESTION_SHARE: Final = 0.20
 """Of a sentence that holds all the words of a question of the task; on top of the others."""
 HEADING_BONUS: Final = 0.08
 """For a sentence under a heading that announces the section ("Cause", "Voraussetzungen")."""
-SUBJECT_BONUS: Final = 0.12
-"""For a definition whose first words name the topic."""
+SUBJECT_BONUS: Final = 0.10
+"""For a definition whose first words name the topic, and for one that says what it is, not what it does."""
 SAME_SOURCE: Final = 0.05
 """Taken off for each sentence already taken from the same source, so that no article retells one page."""
 SAME_WORDS: Final = 0.55
@@ -62,13 +67,18 @@ _NARROW: Final = frozenset(
     {SectionName.CAUSE, SectionName.SYMPTOMS, SectionName.DEFINITION, SectionName.RECOMMENDATION, SectionName.GOAL}
 )
 _ABOUT: Final = frozenset({SectionName.DEFINITION, SectionName.SCOPE})
+_SAYS_WHAT: Final = re.compile(
+    r"\b(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das)\b|"
+    r"\b(?:bezeichnet|stands for|refers to|steht für)\b",
+    re.IGNORECASE,
+)
 _JUDGES: Final = re.compile(
     r"(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das) (?:very|great\w*|good|better|best|bad|common|"
     r"frequent|serious|problem|mistake|pity|case|reason|cause|time|sehr|gute?\w*|bessere?\w*|häufige?\w*|schlechte?\w*|problem|"
     r"fehler|grund|ursache|fall)\b",
     re.IGNORECASE,
 )
-_SUBJECT_WORDS: Final = 6
+_SUBJECT_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +107,13 @@ def sentence_score(
     if section in _ABOUT and not _introduces(section, said.text, model):
         return 0.0
     about = max(model.cover((said.text, 1.0), (headings, 0.7), (view.text, 0.6), (view.title, 0.45)), view.topic * 0.8)
+    if about < MIN_ABOUT:
+        return 0.0
     score = TOPIC_SHARE * about + KIND_SHARE * kind + NEAR_SHARE * near + QUESTION_SHARE * wanted
     if view.headings and heading_cue(view.headings[-1]) is section:
         score += HEADING_BONUS
-    if section in _ABOUT and _names_subject(said.text, model):
-        score += SUBJECT_BONUS
+    if section in _ABOUT:
+        score += SUBJECT_BONUS * (_names_subject(said.text, model) + bool(_SAYS_WHAT.search(said.text)))
     return score
 
 
@@ -114,11 +126,13 @@ def _answers(question: str, said: Statement, view: PassageView, model: TopicMode
 
 
 def _introduces(section: SectionName, sentence: str, model: TopicModel) -> bool:
-    """Tell whether a definition has the topic before its verb and says what it is, not how it is judged."""
+    """Tell whether the sentence says of the topic itself what it is or does, and does not only judge it."""
     match = cue_match(section, sentence, model.language)
     if match is None or _JUDGES.match(sentence, match.start()):
         return False
-    return any(model.holds(term, sentence[: match.start()]) for term in model.weights)
+    subject = sentence[: match.start()]
+    least = SUBJECT_TOPIC if section is SectionName.DEFINITION else GENERAL_SUBJECT_TOPIC
+    return len(subject.split()) <= _SUBJECT_WORDS and model.cover((subject, 1.0)) >= least
 
 
 def _names_subject(sentence: str, model: TopicModel) -> bool:

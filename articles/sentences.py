@@ -14,6 +14,7 @@ from typing import Final
 from articles.cues import dependent_pattern, pointing_pattern
 from articles.plaintext import plain, prose_words
 from articles.shorten import shorten
+from articles.verbs import is_sentence
 from data.text import Span, detect_language
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 MIN_SENTENCE_WORDS: Final = 4
+OWN_WORDS: Final = 12
+"""After so many words "this restriction" points into its own sentence more often than out of it."""
 MAX_SENTENCE_WORDS: Final = 42
 """Above this a sentence is hard to read at one go in either language; counted with code."""
 
@@ -51,10 +54,6 @@ _BROKEN: Final = re.compile(
     r"\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b"
 )
 _POINTS_BACK: Final = re.compile(r"\b(?:this|these|those|such|dies|diese[mnrs]?|solche[mnrs]?)\b", re.IGNORECASE)
-_GERUND: Final = re.compile(r"\w{3,}ing\s(?!(?:is|are|can|may|must|will|makes?|allows?|helps?|causes?|requires?)\b)")
-_FINITE: Final = re.compile(
-    r"\b(?:is|are|was|were|can|may|must|will|should|makes?|allows?|helps?|causes?|requires?|means?)\b"
-)
 _OPENERS: Final = "`\"'„“»«(*_"
 
 
@@ -91,9 +90,14 @@ def statement(text: str, span: Span, language: str, limit: int, offset: int = 0)
 
 
 def points_back(sentence: str, language: str) -> bool:
-    """Tell whether a sentence only continues the one before it."""
+    """Tell whether a sentence only continues the one before it: by its opening, or by an early "this …"."""
     opening = sentence.lstrip(_OPENERS)
-    return bool(dependent_pattern(language).match(opening) or _POINTS_BACK.search(" ".join(opening.split()[:7])))
+    if dependent_pattern(language).match(opening):
+        return True
+    found = _POINTS_BACK.search(opening)
+    return (
+        found is not None and ";" not in opening[: found.start()] and len(opening[: found.start()].split()) < OWN_WORDS
+    )
 
 
 def _usable(body: str, language: str) -> bool:
@@ -104,8 +108,8 @@ def _usable(body: str, language: str) -> bool:
         return False
     if _PREFIXED.match(body) or body.count("(") != body.count(")") or body.count("`") % 2 or body.count('"') % 2:
         return False
-    if language == "en" and _GERUND.match(body) and not _FINITE.search(body):
-        return False  # an item of a list of doings, not a sentence
+    if not is_sentence(body, language):
+        return False
     first = body.lstrip(_OPENERS)[:1]
     return first.isupper() or first.isdigit() or body.startswith("`")
 
