@@ -11,6 +11,7 @@ from articles.pipeline import Synthesis
 from articles.publish import Publisher
 from brain import policies
 from brain.config import ConfigError, Settings
+from brain.embedding import configured_embedder
 from brain.homes import open_store
 from data.clock import Clock, SystemClock
 from data.evidence import EvidenceFiles
@@ -33,7 +34,7 @@ from research.search.combined import CombinedBackend
 from research.search.library import LibraryBackend
 from research.search.searxng import SearxngBackend
 from research.sources import SourceError, SourceTable
-from vector.embed import CachedEmbedder, Embedder, SentenceTransformerEmbedder
+from vector.embed import Embedder
 from vector.maintenance import Maintenance
 
 __all__ = ["Runtime", "open_runtime"]
@@ -80,7 +81,7 @@ async def open_runtime(
         library = Library(store, settings.library_path.absolute(), extractor)
         search = await _search(settings, library, clock, stack)
         fetcher = await stack.enter_async_context(_fetcher(settings, library, extractor, clock))
-        model: Embedder = embedder or CachedEmbedder(SentenceTransformerEmbedder(settings.embed_model or None))
+        model = embedder or configured_embedder(settings)
         await _name_model(store, model)
         files = EvidenceFiles(settings.home.absolute())
         guard = policies.guard_policy(settings)
