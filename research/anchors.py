@@ -188,6 +188,17 @@ class AnchorIndex:
         whole = [member.whole for member in self._members[label] if member.weight >= NAME_WEIGHT]
         return not whole or any(mask & bit for bit in whole)
 
+    def shows_weak(self, label: int, mask: int) -> bool:
+        """Tell whether a label without a name is shown by half of all its words, or has a name and need not be.
+
+        "Microsoft Store app install fails" names nothing but a store: a page about the component store is another
+        matter, and only together do its words say what it is about.
+        """
+        members = self._members[label]
+        if not members or sum(m.weight for m in members if m.weight > GENERIC_WEIGHT) >= NAME_WEIGHT:
+            return True
+        return 2 * sum(bool(mask & member.whole) for member in members) >= len(members)
+
     def shows_own(self, label: int, mask: int) -> bool:
         """Tell whether `mask` shows something of `label` that no other label of the index has too.
 

@@ -33,6 +33,8 @@ TITLED: Final = 0.7
 """A bridge over two sentences, or under a heading, counts less than one sentence that says it all."""
 SAME_SHARE: Final = 0.5
 """Share of either label's words that two reports of one thing have in common."""
+SAME_WEIGHT: Final = 2.0
+"""What they have in common at least, unless their identifiers say it: "VPN is slow" and "VPN fails" are two things."""
 
 _REMEDY: Final = re.compile(
     r"\b(?:solution|resolution|fix|remedy|workaround|procedure|lösung|behebung|abhilfe|vorgehen|umgehung)\W*$",
@@ -171,7 +173,7 @@ class PairReader:
             if shown < SAME_SHARE * self.anchors[side].distinctive:
                 return False
         common = self.index.distinctive(SOURCE, labels[TARGET])
-        return common >= ENOUGH or bool(first and first == second)
+        return common >= SAME_WEIGHT or bool(first and first == second)
 
     def _shows(self, label: int, text: str, mask: int) -> bool:
         anchors = self.anchors[label]
@@ -181,7 +183,8 @@ class PairReader:
         if _contradicted(anchors, text):
             return False
         enough = min(ENOUGH, anchors.distinctive or ENOUGH) - 1e-9
-        return self.index.distinctive(label, mask) >= enough and self.index.shows_own(label, mask)
+        shown = self.index.distinctive(label, mask) >= enough
+        return shown and self.index.shows_own(label, mask) and self.index.shows_weak(label, mask)
 
     def _shows_both(self, text: str) -> bool:
         mask = self.index.mask(text)

@@ -26,7 +26,7 @@ __all__ = ["PairPolicy", "open_pairs", "shared_identifier_pairs"]
 
 MAX_COMMUNITY_NODES: Final = 20_000
 """Above this, communities cost more than a pass; then every pair without a vector edge counts as far apart."""
-_RUN: Final = re.compile(r"[a-z0-9]{2,}")
+_RUN: Final = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _holders(texts: Sequence[NodeText], wanted: Mapping[str, Identifier]) -> dic
     """Return, by identifier value, the nodes whose body names it. Only sentences that may hold one are scanned."""
     needles: dict[str, set[str]] = defaultdict(set)
     for value in wanted:
-        needles[max(_RUN.findall(value), key=len, default=value).removeprefix("0x")].add(value)
+        needles[_RUN.findall(value)[-1].removeprefix("0x")].add(value)
     probe = re.compile("|".join(sorted(map(re.escape, needles), key=len, reverse=True)))
     holders: dict[str, set[str]] = defaultdict(set)
     for text in texts:

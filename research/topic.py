@@ -282,8 +282,9 @@ class _Guard:
         if any(item.pins for item in here):
             return True
         if here:  # a general code is no subject of its own: two products fail with one (spec 05)
-            shown = self.index.distinctive(label, window.mask | self.titled)
-            return shown >= min(1.0, anchors.distinctive) - 1e-9
+            mask = window.mask | self.titled
+            named = self.index.distinctive(label, mask) >= min(1.0, anchors.distinctive) - 1e-9
+            return named and self.index.shows_weak(label, mask)
         return self._enough(label, window.mask)
 
     def _enough(self, label: int, mask: int) -> bool:
@@ -296,6 +297,7 @@ class _Guard:
             self.index.distinctive(label, mask) >= needed - 1e-9
             and self.index.names(label, mask)
             and self.index.shows_own(label, mask)
+            and self.index.shows_weak(label, mask)
         )
 
     def _share(self, label: int, mask: int, found: frozenset[str]) -> float:
