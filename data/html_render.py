@@ -41,6 +41,8 @@ class _Writer:
         return "".join(self.parts)
 
 
+_CODE_TAGS: Final = frozenset({"code", "kbd", "samp", "tt"})
+_CODE_LENGTH: Final = 200
 _BREAK: Final = "\x1e"  # stands for `br` until white space is collapsed; never in a text (control characters are out)
 
 
@@ -119,7 +121,16 @@ def _inline(element: Any) -> str:
         if isinstance(child.tag, str):
             parts.append(_BREAK if child.tag == "br" else _inline(child))
         parts.append(child.tail or "")
-    return "".join(parts)
+    text = "".join(parts)
+    return _quoted(text) if element.tag in _CODE_TAGS else text
+
+
+def _quoted(text: str) -> str:
+    """Return inline code between backticks, as it is cited; what is no piece of one line stays as it is."""
+    core = text.strip()
+    if not core or len(core) > _CODE_LENGTH or "`" in core or _BREAK in core or "\n\n" in core:
+        return text
+    return text.replace(core, f"`{core}`", 1)
 
 
 def _tidy(text: str) -> str:

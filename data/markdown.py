@@ -134,11 +134,11 @@ def _visible(text: str, hidden: list[str]) -> str:
 
 
 def _unmarked(line: str) -> str:
-    """Take inline marks off one line; what stands in code spans is not looked into."""
+    """Take inline marks off one line, but for those of code; what stands in code spans is not looked into."""
     kept: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
-        kept.append(match[2].strip())
+        kept.append(f"{match[1]}{match[2].strip()}{match[1]}" if match[2].strip() else "")
         return f"\x00{len(kept) - 1}\x00"
 
     line = _CODE_SPAN.sub(keep, line.replace("\x00", ""))

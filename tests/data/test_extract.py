@@ -53,7 +53,7 @@ def test_steps_commands_tables_and_headings_survive_literally() -> None:
         "1. Open a console as administrator.\n"
         "2. Stop the service:\n\n"
         "```\nnet stop spooler\ndel /Q %systemroot%\\System32\\spool\\PRINTERS\\*\n```\n\n"
-        "3. Start it again with net start spooler.\n\n"
+        "3. Start it again with `net start spooler`.\n\n"
         "## Ports\n\n"
         "| Port | Protocol |\n|---|---|\n| 9100 | raw |\n| 631 | IPP |\n\n"
         "- A printer\n  - with a tray\n- A server_name with_underscores"
@@ -345,7 +345,7 @@ echo "**bleibt**"
 def test_markdown_is_read_as_its_reader_sees_it() -> None:
     document = read(MARKDOWN.encode(), "text/markdown", "library:desk/postfach.md")
     assert document.text == (
-        "# Postfach voll\n\nDer Benutzer öffnet die Einstellungen und snake_case_name bleibt.\n\n"
+        "# Postfach voll\n\nDer Benutzer öffnet die Einstellungen und `snake_case_name` bleibt.\n\n"
         "## Unterkapitel\n1. Erster Schritt\n2. Zweiter Schritt\n\n"
         '```\n# keine Überschrift\necho "**bleibt**"\n```'
     )
