@@ -110,7 +110,6 @@ _CUES: Final[tuple[tuple[RelationType, Order, re.Pattern[str]], ...]] = (
         Order.FORWARD,
         _any_of(r"""
             \b(?:requires?|depends? on|relies on|presupposes)\b(?!d)
-            \bset(?:zt|zen)(?: \w+){0,6} voraus\b
             \b(?:erfordert|benötigt|verlangt)\b
             \bhängt von\b
         """),
@@ -184,7 +183,8 @@ _SPLIT_PASSIVE: Final = re.compile(
     re.IGNORECASE,
 )
 _SPLIT_ACTIVE: Final = re.compile(
-    r"\b(?P<at>löst|lösen)\b.{1,120}?\b(?P<what>aus|ab)\b(?=\W*(?:$|[,.;]|und\b))", re.IGNORECASE
+    r"\b(?P<at>löst|lösen|setzt|setzen)\b.{1,120}?\b(?P<what>(?<=\s)(?:aus|ab|voraus))\b(?=\W*(?:$|[,.;]|und\b))",
+    re.IGNORECASE,
 )
 _SPLIT_TYPES: Final = {
     "verursacht": RelationType.CAUSES,
@@ -194,7 +194,9 @@ _SPLIT_TYPES: Final = {
     "abgelöst": RelationType.SUPERSEDES,
     "ab": RelationType.SUPERSEDES,
     "benötigt": RelationType.REQUIRES,
+    "voraus": RelationType.REQUIRES,
 }
+_PARTICLES: Final = {"löst": {"aus", "ab"}, "lösen": {"aus", "ab"}, "setzt": {"voraus"}, "setzen": {"voraus"}}
 
 _DENIALS: Final = _any_of(r"""
     \bnothing to do with\b
@@ -244,12 +246,13 @@ _HEDGES: Final = _any_of(r"""
 def cues_in(sentence: str) -> list[CueHit]:
     """Return the cues of one sentence in order of place. Of two that overlap the one higher in the table counts."""
     found = []
+    taken = []
     for pattern, order in ((_SPLIT_PASSIVE, Order.BACKWARD), (_SPLIT_ACTIVE, Order.FORWARD)):
         for match in pattern.finditer(sentence):
-            relation = _SPLIT_TYPES[match["what"].lower()]
-            found.append(CueHit(relation, order, match.start("at"), match.end("at")))
-    taken = [(match.start(), match.end()) for match in _SPLIT_PASSIVE.finditer(sentence)]
-    taken += [(match.start(), match.end()) for match in _SPLIT_ACTIVE.finditer(sentence)]
+            at, what = match["at"].lower(), match["what"].lower()
+            if what in _PARTICLES.get(at, {what}):
+                found.append(CueHit(_SPLIT_TYPES[what], order, match.start("at"), match.end("at")))
+                taken.append(match.span())
     for relation, order, pattern in _CUES:
         for match in pattern.finditer(sentence):
             if not any(start < match.end() and match.start() < end for start, end in taken):

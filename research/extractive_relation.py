@@ -62,6 +62,9 @@ def plan_relation(request: RelationPlanRequest, embedder: Embedder) -> RelationP
     if why := same_kind_contradiction(source, target):
         return RelationPlan(related=False, confidence=0.9, reason=f"different subjects: {why}")
     reader = PairReader(source, target)
+    for anchors in reader.anchors:
+        if not anchors.distinctive and not anchors.identifiers:
+            return RelationPlan(related=False, confidence=0.6, reason=f"“{anchors.label.text}” names no subject")
     common = _in_common(reader)
     if not common:
         near = _cosine(source, target, embedder)

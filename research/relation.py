@@ -17,86 +17,47 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any, Final
 
 import structlog
 
 from data import events
 from data.crud.engine import WriteOutcome, perform
-from data.crud.evidence import EvidenceDraft
-from data.crud.relations import INTERNAL_RELATION, RESEARCHED_RELATION, AcceptedRelation, AcceptRelation
-from data.errors import StoreError, StoreUnavailable
-from data.evidence import EvidenceFiles, text_digest
+from data.crud.relations import AcceptedRelation
+from data.errors import StoreError
+from data.evidence import EvidenceFiles
 from data.models import Event, Label, Node, PairDecision, PairState, RelationType
 from data.nodes import nodes_by_ids
 from data.pairs import get_decision, pair_key, put_decision
 from data.progress import Progress, silent
 from data.store import Store, Tx
+from research import relation_events
 from research.connections import own_passages
 from research.evidence_keeping import KeptTexts
 from research.guard import GuardPolicy, guard_query
 from research.hits import EvidenceReader, FetchBudget, ReadText
+from research.materialise import acceptance, draft
+from research.pair_reasons import OUTSIDE, RETRIED, SAID_NO, Reason
 from research.pair_record import PairRecord, refused_urls
 from research.pairs import PairPolicy, open_pairs
 from research.reasoner import Reasoner, ReasonerError
 from research.roles import (
     RELATION_PLAN,
     RELATION_REVIEW,
-    Direction,
     NodeView,
     RelationPlanRequest,
     RelationReview,
     RelationReviewRequest,
     ShownPassage,
 )
-from research.topic import TOPIC_GUARD
 
-__all__ = ["PairOutcome", "Reason", "RelationPolicy", "RelationResearch", "ThinkReport"]
+__all__ = ["PairOutcome", "RelationPolicy", "RelationResearch", "ThinkReport"]
 
 log = structlog.get_logger(__name__)
 
 ACTOR: Final = "thinking"
 STOP_AFTER: Final = 3
 """Pairs in a row that failed on the outside, after which a pass ends: the next one would fail as well."""
-
-
-class Reason(StrEnum):
-    """Why a pair ended as it did; the names of spec 04 are stable."""
-
-    ACCEPTED = "accepted"
-    NOT_RELATED = "not_related"
-    PLAN_FAILED = "plan_failed"
-    NOTHING_SEARCHABLE = "nothing_searchable"
-    SEARCH_FAILED = "search_failed"
-    FETCH_FAILED = "fetch_failed"
-    NO_HITS = "no_hits"
-    NO_ACCEPTED_EVIDENCE = "no_accepted_evidence"
-    UNCITED = "uncited"
-    REVIEW_FAILED = "review_failed"
-    REVIEW_REJECTED = "review_rejected"
-    INACTIVE_NODE = "inactive_node"
-    CHANGED = "changed"
-    """A node changed, or went, between the plan and the write."""
-    WRITE_FAILED = "write_failed"
-    ERROR = "error"
-    """A fault of this program; it is logged, and the other pairs go on."""
-
-
-_RETRIED: Final = frozenset(
-    {
-        Reason.PLAN_FAILED,
-        Reason.SEARCH_FAILED,
-        Reason.FETCH_FAILED,
-        Reason.REVIEW_FAILED,
-        Reason.CHANGED,
-        Reason.WRITE_FAILED,
-        Reason.ERROR,
-    }
-)
-_OUTSIDE: Final = frozenset({Reason.PLAN_FAILED, Reason.SEARCH_FAILED, Reason.REVIEW_FAILED, Reason.WRITE_FAILED})
-_SAID_NO: Final = frozenset({Reason.NOT_RELATED, Reason.REVIEW_REJECTED})
-_UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +162,7 @@ class RelationResearch:
             progress("thinking", number, len(chosen))
             outcome = await self._think_safely(pair.source_id, pair.target_id)
             outcomes.append(outcome)
-            failed_in_a_row = failed_in_a_row + 1 if outcome.reason in _OUTSIDE else 0
+            failed_in_a_row = failed_in_a_row + 1 if outcome.reason in OUTSIDE else 0
             if failed_in_a_row >= STOP_AFTER:
                 stopped = f"{failed_in_a_row} pairs in a row ended with {outcome.reason}"
                 break
@@ -227,7 +188,7 @@ class RelationResearch:
             record.plan = plan = await self._reasoner.ask(RELATION_PLAN, self._plan_request(pair))
         except ReasonerError as error:
             return await self._refuse(pair, record, Reason.PLAN_FAILED, str(error))
-        await self._store.log(_planned(pair, record))
+        await self._store.log(relation_events.planned(record))
         if not plan.related:
             return await self._refuse(pair, record, Reason.NOT_RELATED, plan.reason)
         own = () if plan.needs_research else own_passages(self._view(pair.source), self._view(pair.target))
@@ -236,7 +197,7 @@ class RelationResearch:
 
         record.query = guarded = guard_query(plan.query, anchors=pair.labels, policy=self._guard)
         if guarded.rebuilt:
-            await self._store.log(_rebuilt(pair, record))
+            await self._store.log(relation_events.rebuilt(record))
         if not guarded.query:
             return await self._refuse(pair, record, Reason.NOTHING_SEARCHABLE, "no public term is left to ask with")
         record.read = read = await self._reader.read(
@@ -249,7 +210,7 @@ class RelationResearch:
             directives=self._directives(),
             seen_urls=refused_urls(pair.last) if pair.unchanged else frozenset(),
         )
-        await self._store.log(*(_assessed(pair, text) for text in read.texts))
+        await self._store.log(*(relation_events.assessed(record, text) for text in read.texts))
         if read.shortfall is not None:
             return await self._refuse(pair, record, Reason(read.shortfall))
 
@@ -284,9 +245,10 @@ class RelationResearch:
     ) -> PairOutcome:
         """Write relation and evidence in one verified operation; texts are kept before the rows that name them."""
         kept = KeptTexts(self._store, self._files)
-        drafts = [await self._draft(kept, text) for text in cited]
+        drafts = [await draft(kept, text) for text in cited]
         detail = record.detail()
-        operation = self._operation(pair, record, review, cited, drafts, detail)
+        now, reasoner = self._store.clock.now(), self._reasoner.identity
+        operation = acceptance(record, review, cited, drafts, detail, reasoner=reasoner, now=now)
         try:
             outcome = await perform(self._store, operation, actor=ACTOR)
         except StoreError:
@@ -311,7 +273,7 @@ class RelationResearch:
     async def _refuse(self, pair: _Pair, record: PairRecord, reason: Reason, why: str | None = None) -> PairOutcome:
         """Store the refusal with its reason and the time before which the pair rests; nothing else is written."""
         record.error = why
-        retried = reason in _RETRIED
+        retried = reason in RETRIED
         attempts = pair.last.attempts + 1 if retried and pair.unchanged and pair.last else int(retried)
         decision = PairDecision(
             source_id=pair.source.id,
@@ -327,16 +289,16 @@ class RelationResearch:
             decided_at=self._store.clock.now(),
             detail=record.detail(),
         )
-        await self._store.write(_put_refusal, decision, _refusal_events(pair, record, reason))
+        await self._store.write(_put_refusal, decision, relation_events.refused(record, reason))
         return PairOutcome(decision.source_id, decision.target_id, decision.state, reason, detail=decision.detail)
 
     def _rest(self, reason: Reason, attempts: int, record: PairRecord) -> timedelta:
         """Return how long the pair rests: errors double from ten minutes to a day, answers rest for days."""
         partly_blind = record.read is not None and bool(record.read.engines_failed)
-        if reason in _RETRIED or (partly_blind and reason not in _SAID_NO):
+        if reason in RETRIED or (partly_blind and reason not in SAID_NO):
             doubled: timedelta = self._policy.error_backoff * (1 << min(max(attempts - 1, 0), 20))
             return min(doubled, self._policy.error_backoff_max)
-        return self._policy.rejected_retry if reason in _SAID_NO else self._policy.insufficient_retry
+        return self._policy.rejected_retry if reason in SAID_NO else self._policy.insufficient_retry
 
     async def _think_safely(self, source_id: str, target_id: str) -> PairOutcome:
         try:
@@ -396,83 +358,6 @@ class RelationResearch:
                 )
         return tuple(shown), sources
 
-    async def _draft(self, kept: KeptTexts, text: ReadText) -> EvidenceDraft:
-        document, judged = text.document, text.assessment
-        try:
-            digest, path = await kept.keep(document.text)
-        except StoreUnavailable as error:  # said in the relation's metadata (fulltext=absent), never hidden
-            log.warning("think.fulltext_absent", url=document.url, error=str(error))
-            digest, path = text_digest(document.text), ""
-        return EvidenceDraft(
-            url=document.url,
-            final_url=document.final_url,
-            title=document.title,
-            publisher=document.publisher,
-            language=document.language,
-            published_at=document.published_at,
-            fetched_at=text.fetched_at,
-            sha256=digest,
-            path=path,
-            chars=len(document.text),
-            accepted=judged.accepted,
-            reject_reason=judged.reject_reason,
-            relevance=judged.relevance,
-            source_quality=judged.source_quality,
-            source_quality_score=judged.source_quality_score,
-            assessment_reason=judged.assessment_reason,
-        )
-
-    def _operation(
-        self,
-        pair: _Pair,
-        record: PairRecord,
-        review: RelationReview,
-        cited: Sequence[ReadText],
-        drafts: Sequence[EvidenceDraft],
-        detail: Mapping[str, Any],
-    ) -> AcceptRelation:
-        source, target = pair.source, pair.target
-        if review.relation_type not in _UNDIRECTED and review.direction is Direction.TARGET_TO_SOURCE:
-            source, target = target, source
-        sent = record.query.query if record.query else ""
-        meta: dict[str, Any] = {
-            "validation_state": RESEARCHED_RELATION if cited else INTERNAL_RELATION,
-            "query": sent,
-            "reasoner": self._reasoner.identity,
-            "topic_guard": TOPIC_GUARD,
-        }
-        if not cited:
-            meta["spans"] = [record.cited[mark] for mark in review.cited]
-        decision = PairDecision(
-            source_id=pair.source.id,
-            target_id=pair.target.id,
-            source_hash=pair.source.content_hash,
-            target_hash=pair.target.content_hash,
-            state=PairState.ACCEPTED,
-            reason=str(Reason.ACCEPTED),
-            query=record.query.original if record.query else "",
-            rebuilt_query=sent if record.query and record.query.rebuilt else None,
-            attempts=0,
-            retry_not_before=None,
-            decided_at=self._store.clock.now(),
-            detail=detail,
-        )
-        return AcceptRelation(
-            source_id=source.id,
-            target_id=target.id,
-            relation_type=review.relation_type,
-            confidence=review.confidence,
-            rationale=review.rationale,
-            evidence=drafts,
-            meta=meta,
-            source_hash=source.content_hash,
-            target_hash=target.content_hash,
-            decision=decision,
-            passages={
-                draft.sha256: text.assessment.passages[0].text for draft, text in zip(drafts, cited, strict=True)
-            },
-        )
-
 
 def _objection(review: RelationReview, shown: Mapping[str, str]) -> Reason | None:
     """Return why a review's answer is no acceptance, or None: it must cite, and only what it was shown."""
@@ -497,57 +382,3 @@ def _put_refusal(tx: Tx, decision: PairDecision, reported: Sequence[Event]) -> N
     put_decision(tx, decision)
     for event in reported:
         tx.emit(event)
-
-
-def _ends(pair: _Pair) -> dict[str, Any]:
-    return {
-        "source": pair.source.id,
-        "target": pair.target.id,
-        "source_label": pair.source.label,
-        "target_label": pair.target.label,
-    }
-
-
-def _planned(pair: _Pair, record: PairRecord) -> Event:
-    plan = record.plan
-    assert plan is not None
-    payload = {
-        "related": plan.related,
-        "relation_type": str(plan.relation_type),
-        "needs_research": plan.needs_research,
-        "confidence": plan.confidence,
-        "reason": plan.reason,
-    }
-    return Event(events.THINK_RELATION_PLANNED, {**_ends(pair), **payload})
-
-
-def _rebuilt(pair: _Pair, record: PairRecord) -> Event:
-    query = record.query
-    assert query is not None
-    payload = {"original": query.original, "query": query.query, "reason": query.reason}
-    return Event(events.THINK_QUERY_REBUILT, {**_ends(pair), **payload})
-
-
-def _assessed(pair: _Pair, text: ReadText) -> Event:
-    judged = text.assessment
-    payload = {
-        "url": text.document.url,
-        "accepted": judged.accepted,
-        "reason": judged.reject_reason,
-        "relevance": judged.relevance,
-        "source_quality": str(judged.source_quality),
-        "source_quality_score": judged.source_quality_score,
-        "why": judged.assessment_reason,
-    }
-    return Event(events.THINK_EVIDENCE_ASSESSED, {**_ends(pair), **payload})
-
-
-def _refusal_events(pair: _Pair, record: PairRecord, reason: Reason) -> list[Event]:
-    payload = {**_ends(pair), "reason": str(reason), "why": record.error or "", **record.counts()}
-    reported = []
-    if reason is not Reason.NOT_RELATED:
-        level = "warning" if reason in _RETRIED else "info"
-        reported.append(Event(events.THINK_INSUFFICIENT, payload, level=level))
-    if reason in _SAID_NO:
-        reported.append(Event(events.THINK_RELATION_REJECTED, payload))
-    return reported

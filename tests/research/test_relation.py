@@ -25,8 +25,9 @@ from research.extractive_relation import relation_handlers
 from research.fetch_errors import FetchError, FetchReason
 from research.gate import EvidencePolicy
 from research.hits import EvidenceReader
+from research.pair_reasons import Reason
 from research.reasoner import ExtractiveReasoner, InvalidAnswer, Reasoner
-from research.relation import Reason, RelationPolicy, RelationResearch
+from research.relation import RelationPolicy, RelationResearch
 from research.roles import Direction, RelationPlan, RelationReview
 from research.search.base import SearchState
 from research.sources import shipped_table
