@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,13 +29,16 @@ class Source:
     """The folder it was given with, as an absolute path; "" for a file of the watched folder."""
 
 
-def sources(paths: Sequence[Path]) -> Iterator[Source]:
+def sources(paths: Sequence[Path], endings: Container[str], skipped: list[str]) -> Iterator[Source]:
     """Yield the files of `paths`: folders recursively and sorted, without hidden files and notes of refusals.
 
     A file is named by its folder's name and its path below it, so that two folders can hold an `index.html`.
-    What is no folder is yielded as it is: the gates say what is wrong with it.
+    What else lies in a folder (a manual's pictures and style sheets) is not asked for: a file whose ending is none
+    of `endings` is only named in `skipped`. What is given by its own name is yielded as it is: the gates say what
+    is wrong with it.
     """
     seen: set[Path] = set()
+    named = {Path(os.path.abspath(given)) for given in paths}  # noqa: PTH100 - as below
     for given in paths:
         path = Path(os.path.abspath(given))  # noqa: PTH100 - resolve() would follow links
         folder = path.is_dir() and not path.is_symlink()
@@ -45,6 +48,9 @@ def sources(paths: Sequence[Path]) -> Iterator[Source]:
             if file not in seen:
                 seen.add(file)
                 name = file.relative_to(root).as_posix()
+                if file not in named and file.suffix.lower() not in endings:
+                    skipped.append(name)
+                    continue
                 yield Source(file, name, f"file:{root.name}/{name}" if root.name else f"file:{name}", str(root))
 
 

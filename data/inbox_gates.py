@@ -19,7 +19,18 @@ from typing import Final, Literal
 from data.characters import word_set
 from data.decode import DecodingError, decode
 
-__all__ = ["EXTENSIONS", "MAX_BYTES", "Admitted", "Form", "InboxPolicy", "InboxRefusal", "admit", "size_text", "sniff"]
+__all__ = [
+    "DOCUMENT_ENDINGS",
+    "EXTENSIONS",
+    "MAX_BYTES",
+    "Admitted",
+    "Form",
+    "InboxPolicy",
+    "InboxRefusal",
+    "admit",
+    "size_text",
+    "sniff",
+]
 
 Form = Literal["html", "text", "markdown", "pdf", "docx", "csv", "json", "jsonl"]
 
@@ -48,6 +59,9 @@ _ARCHIVES: Final = word_set(
     """
 )
 _MACROS: Final = word_set(".docm .dotm .xlsm .xlsb .pptm")
+
+DOCUMENT_ENDINGS: Final = frozenset(EXTENSIONS) | _ARCHIVES | _MACROS
+"""Endings of files that are, or may hold, a document: of a folder's files these are judged, the others passed over."""
 
 
 @dataclass(frozen=True, slots=True)

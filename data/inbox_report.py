@@ -34,6 +34,8 @@ class IngestReport:
     """What became of all files, in order."""
 
     files: tuple[FileReport, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Files of folders that are of no type that is read here: pictures, style sheets, programs."""
 
     @property
     def admitted(self) -> int:

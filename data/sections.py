@@ -30,6 +30,8 @@ _TINY: Final = 400
 _LARGE: Final = 6_000
 _PART: Final = 4_000
 """Characters a part of a huge section aims at."""
+_CODE: Final = re.compile(r"^(`{3,})[^\n]*\n.*?^\1`*[ \t]*$", re.MULTILINE | re.DOTALL)
+"""A fenced block: an English configuration file makes no German section English."""
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ def document_nodes(document: Document, uri: str) -> tuple[list[NodeDraft], list[
 
 
 def _draft(kind: NodeKind, label: str, body: str, document: Document, uri: str, meta: dict[str, Any]) -> NodeDraft:
-    language = detect_language(f"{label}\n{body}")
+    language = detect_language(f"{label}\n{_CODE.sub(' ', body)}")
     if language == "und" and document.language in {"de", "en"}:
         language = document.language
     return NodeDraft(kind, label, body, language, uri, "", meta)

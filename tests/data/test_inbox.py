@@ -105,17 +105,18 @@ async def test_a_copy_in_the_same_run_is_taken_once(store: Store, extractor: Ext
 async def test_what_is_no_document_is_passed_over_in_a_folder(
     store: Store, extractor: Extractor, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.md").write_text("# Same\n\n" + PROSE, encoding="utf-8")
-    (tmp_path / "images").mkdir()
+    folder = tmp_path / "manual"
+    (folder / "images").mkdir(parents=True)
+    (folder / "a.md").write_text("# Same\n\n" + PROSE, encoding="utf-8")
     for name in ("images/logo.png", "images/LOGO.SVG", "style.css", "Makefile", "pages.zip"):
-        (tmp_path / name).write_bytes(b"\0\1")
-    report = await ingest(store, extractor, [tmp_path])
+        (folder / name).write_bytes(b"\0\1")
+    report = await ingest(store, extractor, [folder])
     assert [(file.name, file.status, file.reason) for file in report.files] == [
         ("a.md", "admitted", ""),
         ("pages.zip", "refused", "archive"),
     ]
     assert sorted(report.skipped) == ["Makefile", "images/LOGO.SVG", "images/logo.png", "style.css"]
-    named = await ingest(store, extractor, [tmp_path / "style.css", tmp_path])
+    named = await ingest(store, extractor, [folder / "style.css", folder])
     assert ("style.css", "extension") in [(file.name, file.reason) for file in named.files]
     assert "style.css" not in named.skipped
 
