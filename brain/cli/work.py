@@ -71,10 +71,17 @@ async def ingest(context: Context, *, paths: list[Path], mapping: str) -> None:
             f"{report.admitted} files taken, {report.unchanged} known already, {report.refused} refused; "
             f"{report.created} nodes created, {report.updated} updated."
         )
+        if report.skipped:
+            console.print(f"{len(report.skipped)} files of other types were skipped (pictures, style sheets, …).")
         if report.created or report.updated:
             console.print("`brain learn` embeds them; a running daemon does it by itself.")
 
-    document = {"files": [asdict(file) for file in report.files], "created": report.created, "updated": report.updated}
+    document = {
+        "files": [asdict(file) for file in report.files],
+        "skipped": len(report.skipped),
+        "created": report.created,
+        "updated": report.updated,
+    }
     context.emit(document, show)
     if report.refused:
         raise RefusedError(f"{report.refused} of {len(report.files)} files were refused; the reasons stand above.")
