@@ -57,6 +57,8 @@ _MARKED: Final = re.compile(r"(?=\w{10})[A-Za-z]+[a-z][A-Z]\w*")
 _MIN_WORD: Final = 3
 _MIN_PART: Final = 5
 _MIN_COMPOUND: Final = 8
+_ENDING: Final = 3
+"""Letters that may follow a compound's last part: an ending of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class AnchorIndex:
     def __init__(self, labels: Sequence[LabelAnchors]) -> None:
         self.labels = tuple(labels)
         self._exact: dict[str, int] = {}
-        self._compounds: list[tuple[AnchorWord, _Member]] = []
+        self._inside = _Inside()
         self._together: list[tuple[int, int]] = []
         self._known: dict[str, int] = {}
         self._next = 0
@@ -234,7 +236,7 @@ class AnchorIndex:
         member = _Member(self._bit(), self._bit(), anchor.weight)
         self._register(anchor.word, anchor.forms, member.whole)
         if len(anchor.word) >= _MIN_PART:
-            self._compounds.append((anchor, member))
+            self._inside.add(anchor.word, member, anywhere=anchor.german)
         for parts in equivalents(anchor.word):
             if len(parts) == 1:
                 self._register(parts[0], keys(parts[0]), member.whole)
@@ -268,13 +270,7 @@ class AnchorIndex:
         if token[:2] in self._starts or token[1:2] == "e":  # folded umlauts are compared without their e
             for form in keys(token):
                 found |= self._exact.get(form, 0)
-        for anchor, member in self._compounds:
-            if not found & member.whole:
-                if _holds(token, anchor.word, anywhere=anchor.german):
-                    found |= member.whole
-                elif _holds(anchor.word, token, anywhere=anchor.german):
-                    found |= member.part
-        return found
+        return found | self._inside.look_up(token) if len(token) >= _MIN_PART else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +287,42 @@ class _Member:
         return self.weight * PART_SHARE if mask & self.part else 0.0
 
 
-def _holds(compound: str, word: str, *, anywhere: bool) -> bool:
-    """Tell whether a longer word is made with `word` at its beginning or, `anywhere`, at its end."""
-    if not _MIN_PART <= len(word) < len(compound) or len(compound) < _MIN_COMPOUND:
-        return False
-    return compound.startswith(word) or (anywhere and word in compound[-len(word) - 3 :])
+class _Inside:
+    """Finds anchor words inside of longer words, and words that an anchor is made with, by dictionary alone."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
+        self._lengths: set[int] = set()
+        self._pieces: dict[str, int] = {}
+
+    def add(self, word: str, member: _Member, *, anywhere: bool) -> None:
+        """Take an anchor word of at least `_MIN_PART` letters; `anywhere` lets it stand at a word's end too."""
+        self._lengths.add(len(word))
+        self._words[word] = self._words.get(word, 0) | member.whole
+        if anywhere:
+            self._ends[word] = self._ends.get(word, 0) | member.whole
+        if len(word) >= _MIN_COMPOUND:
+            for cut in range(_MIN_PART, len(word)):
+                pieces = {word[:cut]}
+                if anywhere:
+                    pieces |= {
+                        word[start : start + cut]
+                        for start in range(max(0, len(word) - cut - _ENDING), len(word) - cut + 1)
+                    }
+                for piece in pieces:
+                    self._pieces[piece] = self._pieces.get(piece, 0) | member.part
+
+    def look_up(self, token: str) -> int:
+        """Return the bits of what a folded `token` is made with, or is a part of."""
+        found = self._pieces.get(token, 0)
+        if len(token) < _MIN_COMPOUND:
+            return found
+        for length in self._lengths:
+            if length >= len(token):
+                continue
+            found |= self._words.get(token[:length], 0)
+            for end in range(len(token), len(token) - _ENDING - 1, -1):
+                if end >= length:
+                    found |= self._ends.get(token[end - length : end], 0)
+        return found

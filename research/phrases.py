@@ -8,16 +8,38 @@ HTTP errors would use stay out.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CONSENT", "ERROR", "ERROR_TITLE", "LOGIN", "RESULTS", "RESULTS_TITLE"]
+__all__ = ["CONSENT", "ERROR", "ERROR_TITLE", "LOGIN", "RESULTS", "RESULTS_TITLE", "Phrases"]
 
 
-def _any_of(lines: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{line.strip()})" for line in lines.strip().splitlines()), re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """One kind of address. `hints` are literals of which every phrase holds one: most texts hold none of them."""
+
+    lines: tuple[str, ...]
+    pattern: re.Pattern[str]
+    hints: tuple[str, ...]
+
+    def search(self, sentence: str) -> bool:
+        """Tell whether the sentence holds one of the phrases."""
+        lower = sentence.lower()
+        return any(hint in lower for hint in self.hints) and self.pattern.search(sentence) is not None
+
+    def hinted(self, lower: str) -> bool:
+        """Tell whether a text in lower case may hold one at all."""
+        return any(hint in lower for hint in self.hints)
 
 
-CONSENT: Final = _any_of(r"""
+def _any_of(phrases: str, hints: str = "") -> Phrases:
+    lines = tuple(line.strip() for line in phrases.strip().splitlines())
+    pattern = re.compile("|".join(f"(?:{line})" for line in lines), re.IGNORECASE)
+    return Phrases(lines, pattern, tuple(hints.split()) or ("",))
+
+
+CONSENT: Final = _any_of(
+    r"""
     \bwe and our (?:\d+ )?(?:advertising )?partners?\b
     \bwe use cookies (?:to|and|on this|for)\b
     \bwe (?:value|respect|care about) your privacy
@@ -53,9 +75,16 @@ CONSENT: Final = _any_of(r"""
     \binformationen auf (?:einem|ihrem) (?:end)?gerät
     \bcookie-(?:richtlinie|einstellungen|hinweise?)\b
     \b(?:pur-abo|werbefrei lesen|mit werbung (?:weiter)?lesen)\b
-""")
+""",
+    """
+    partner cookie privacy read accept agree reject allow decline settings options manage store personali consent change
+    legitimate clicking continuing using vendor advertising akzept ablehn annehm erlaub zulassen zustimm einverst
+    einstell einwillig privatsphäre datenschutz berechtigte interesse personalisierte gerät pur-abo werb
+    """,
+)
 
-LOGIN: Final = _any_of(r"""
+LOGIN: Final = _any_of(
+    r"""
     ^(?:sign in|log ?in|log on|sign up|register|join now|next|submit)\W*$
     ^(?:create (?:an )?account|continue with \w+|user ?name|password|e-?mail(?: address)?)\W*$
     ^(?:user ?name or e-?mail(?: address)?|forgot (?:your )?(?:password|username))\W*$
@@ -88,9 +117,16 @@ LOGIN: Final = _any_of(r"""
     \bmelden sie sich (?:mit ihre[mn]|an, um)\b
     \bnur für (?:registrierte|angemeldete|mitglieder|abonnenten|partner)\b
     \bihre sitzung ist (?:abgelaufen|beendet)
-""")
+""",
+    """
+    sign log register join next submit account continue password user e-mail email forgot remember registered new
+    available visible enter session unauthori anmeld einlog registrier weiter absenden benutzername passwort kennwort
+    konto zugangsdaten angemeldet kein mitglied kunde hier? meld einloggen abonnent partner sitzung
+    """,
+)
 
-ERROR: Final = _any_of(r"""
+ERROR: Final = _any_of(
+    r"""
     \b(?:page|file|url|document|resource|address) (?:that )?you (?:requested|tried|(?:are|were) looking for)
     \bthe requested (?:page|file|url|document|resource|address)\b
     \b(?:page|article|document) (?:not found|no longer exists|does not exist|has (?:been )?(?:moved|removed|deleted))
@@ -123,7 +159,13 @@ ERROR: Final = _any_of(r"""
     \bversuchen sie es (?:bitte )?(?:später|in einigen)
     \bwir bitten um entschuldigung
     \bbestätigen sie,? dass sie (?:ein mensch|kein roboter)
-""")
+""",
+    """
+    page file url document resource address article found spelling browser connection javascript cookies human
+    ray systems permission access maintenance back try mistake error contact seite datei adresse beitrag dokument
+    gelöscht verschoben startseite prüfen berechtigung vorübergehend wartung versuchen entschuldigung bestätigen
+    """,
+)
 
 _STATUS = r"(?:40[0134]|410|429|50[0234])"
 ERROR_TITLE: Final = _any_of(rf"""
@@ -137,7 +179,8 @@ ERROR_TITLE: Final = _any_of(rf"""
     ^\W*(?:sicherheitsprüfung|wartungsarbeiten|ein moment|hoppla)\b
 """)
 
-RESULTS: Final = _any_of(r"""
+RESULTS: Final = _any_of(
+    r"""
     \b(?:search results|results for|showing (?:results )?\d|results \d+\s*[-–]\s*\d+ of)
     \b\d[\d.,]* (?:results|matches|hits) (?:for|found|in)\b
     \babout \d[\d.,]* results
@@ -155,7 +198,11 @@ RESULTS: Final = _any_of(r"""
     \bsortier(?:en|t|ung)(?: nach)?:? relevanz
     \bkeine (?:treffer|ergebnisse)\b
     \bseite \d+ von \d+
-""")
+""",
+    """
+    results showing matches hits mean search relevance page suchergebnisse treffer ergebnisse meinten suche relevanz seite
+    """,
+)
 
 RESULTS_TITLE: Final = _any_of(r"""
     \bsearch results\b

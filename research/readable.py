@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.text import paragraphs, sentences
-from research.phrases import CONSENT, ERROR, ERROR_TITLE, LOGIN, RESULTS, RESULTS_TITLE
+from research.phrases import CONSENT, ERROR, ERROR_TITLE, LOGIN, RESULTS, RESULTS_TITLE, Phrases
 
 __all__ = ["MIN_RUNNING_TEXT", "Readability", "judge_readable"]
 
@@ -76,9 +76,14 @@ def _instead(lines: list[str], title: str, running: int, link_density: float, pa
     total = len(lines)
     chars = sum(map(len, lines))
 
-    def share(pattern: re.Pattern[str]) -> float:
+    lower = [line.lower() for line in lines]
+
+    def share(phrases: Phrases) -> float:
         # Both of the sentences and of the characters: a banner is many short lines below a long article.
-        spoken = [len(line) for line in lines if pattern.search(line)]
+        hinted = [line for line, low in zip(lines, lower, strict=True) if phrases.hinted(low)]
+        if len(hinted) < FORM_SHARE * total:
+            return 0.0
+        spoken = [len(line) for line in hinted if phrases.pattern.search(line)]
         return min(len(spoken) / total, sum(spoken) / chars)
 
     bar = SPOKEN_SHARE if running < LONG_TEXT else 2 * SPOKEN_SHARE
@@ -89,7 +94,7 @@ def _instead(lines: list[str], title: str, running: int, link_density: float, pa
     errors = share(ERROR)
     if errors >= bar or (running < LONG_TEXT / 4 and ERROR_TITLE.search(title) and (errors > 0 or total <= 3)):
         return "an error page"
-    results = sum(RESULTS.search(line) is not None for line in lines)
+    results = sum(RESULTS.search(line) for line in lines)
     snippets = sum(line.rstrip().endswith(("…", "...", "[...]", "[…]")) for line in lines) / total
     if (RESULTS_TITLE.search(title) and (results or snippets >= SNIPPET_SHARE)) or (
         results >= 2 and snippets >= SNIPPET_SHARE

@@ -28,7 +28,7 @@ from data.errors import StoreError
 from data.evidence import EvidenceFiles
 from data.models import Event, Label, Node, PairDecision, PairState, RelationType
 from data.nodes import nodes_by_ids
-from data.pairs import get_decision, pair_key, put_decision
+from data.pairs import CandidatePair, get_decision, pair_key, put_decision
 from data.progress import Progress, silent
 from data.store import Store, Tx
 from research import relation_events
@@ -160,7 +160,7 @@ class RelationResearch:
         stopped = ""
         for number, pair in enumerate(chosen):
             progress("thinking", number, len(chosen))
-            outcome = await self._think_safely(pair.source_id, pair.target_id)
+            outcome = await self._think_safely(pair)
             outcomes.append(outcome)
             failed_in_a_row = failed_in_a_row + 1 if outcome.reason in OUTSIDE else 0
             if failed_in_a_row >= STOP_AFTER:
@@ -173,7 +173,7 @@ class RelationResearch:
         await self._store.log(Event(events.THINK_PASS_COMPLETED, payload))
         return ThinkReport(len(outcomes), accepted, dict(counted), stopped, tuple(outcomes))
 
-    async def think(self, source_id: str, target_id: str) -> PairOutcome:
+    async def think(self, source_id: str, target_id: str, *, affinity: float | None = None) -> PairOutcome:
         """Think about one pair, in either order of its ids, and return its outcome, which is stored.
 
         Raises StoreError when the store cannot be read or written.
@@ -185,7 +185,7 @@ class RelationResearch:
         record = PairRecord(pair.source, pair.target)
 
         try:
-            record.plan = plan = await self._reasoner.ask(RELATION_PLAN, self._plan_request(pair))
+            record.plan = plan = await self._reasoner.ask(RELATION_PLAN, self._plan_request(pair, affinity))
         except ReasonerError as error:
             return await self._refuse(pair, record, Reason.PLAN_FAILED, str(error))
         await self._store.log(relation_events.planned(record))
@@ -274,7 +274,8 @@ class RelationResearch:
         """Store the refusal with its reason and the time before which the pair rests; nothing else is written."""
         record.error = why
         retried = reason in RETRIED
-        attempts = pair.last.attempts + 1 if retried and pair.unchanged and pair.last else int(retried)
+        soon = retried or (_partly_blind(record) and reason not in SAID_NO)
+        attempts = pair.last.attempts + 1 if soon and pair.unchanged and pair.last else int(soon)
         decision = PairDecision(
             source_id=pair.source.id,
             target_id=pair.target.id,
@@ -285,33 +286,32 @@ class RelationResearch:
             query=record.query.original if record.query else "",
             rebuilt_query=record.query.query if record.query and record.query.rebuilt else None,
             attempts=attempts,
-            retry_not_before=self._store.clock.now() + self._rest(reason, attempts, record),
+            retry_not_before=self._store.clock.now() + self._rest(reason, attempts),
             decided_at=self._store.clock.now(),
             detail=record.detail(),
         )
         await self._store.write(_put_refusal, decision, relation_events.refused(record, reason))
         return PairOutcome(decision.source_id, decision.target_id, decision.state, reason, detail=decision.detail)
 
-    def _rest(self, reason: Reason, attempts: int, record: PairRecord) -> timedelta:
+    def _rest(self, reason: Reason, attempts: int) -> timedelta:
         """Return how long the pair rests: errors double from ten minutes to a day, answers rest for days."""
-        partly_blind = record.read is not None and bool(record.read.engines_failed)
-        if reason in RETRIED or (partly_blind and reason not in SAID_NO):
-            doubled: timedelta = self._policy.error_backoff * (1 << min(max(attempts - 1, 0), 20))
+        if attempts:
+            doubled: timedelta = self._policy.error_backoff * (1 << min(attempts - 1, 20))
             return min(doubled, self._policy.error_backoff_max)
         return self._policy.rejected_retry if reason in SAID_NO else self._policy.insufficient_retry
 
-    async def _think_safely(self, source_id: str, target_id: str) -> PairOutcome:
+    async def _think_safely(self, pair: CandidatePair) -> PairOutcome:
         try:
-            return await self.think(source_id, target_id)
+            return await self.think(pair.source_id, pair.target_id, affinity=pair.affinity or None)
         except StoreError:
             raise
         except Exception as error:  # a fault in one pair must not keep the others from being thought about
-            log.exception("think.pair_failed", source=source_id, target=target_id)
-            pair = await self._load(*pair_key(source_id, target_id))
-            if pair is None:
-                return PairOutcome(source_id, target_id, PairState.REFUSED, Reason.INACTIVE_NODE)
+            log.exception("think.pair_failed", source=pair.source_id, target=pair.target_id)
+            loaded = await self._load(pair.source_id, pair.target_id)
+            if loaded is None:
+                return PairOutcome(pair.source_id, pair.target_id, PairState.REFUSED, Reason.INACTIVE_NODE)
             why = f"{type(error).__name__}: {error}"
-            return await self._refuse(pair, PairRecord(pair.source, pair.target), Reason.ERROR, why)
+            return await self._refuse(loaded, PairRecord(loaded.source, loaded.target), Reason.ERROR, why)
 
     async def _load(self, low: str, high: str) -> _Pair | None:
         found = await self._store.read(nodes_by_ids, (low, high))
@@ -323,9 +323,12 @@ class RelationResearch:
         body = node.body[: self._policy.shown_body]
         return NodeView(label=node.label, kind=node.kind, body=body, language=node.language)
 
-    def _plan_request(self, pair: _Pair) -> RelationPlanRequest:
+    def _plan_request(self, pair: _Pair, affinity: float | None) -> RelationPlanRequest:
         return RelationPlanRequest(
-            source=self._view(pair.source), target=self._view(pair.target), directives=tuple(self._directives())
+            source=self._view(pair.source),
+            target=self._view(pair.target),
+            affinity=affinity,
+            directives=tuple(self._directives()),
         )
 
     def _review_request(
@@ -366,6 +369,11 @@ def _objection(review: RelationReview, shown: Mapping[str, str]) -> Reason | Non
     if not review.cited or any(mark not in shown for mark in review.cited):
         return Reason.UNCITED
     return None
+
+
+def _partly_blind(record: PairRecord) -> bool:
+    """Tell whether some engines failed: that the others knew nothing is then no answer for a week."""
+    return record.read is not None and bool(record.read.engines_failed)
 
 
 def _common_language(source: Node, target: Node) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from research.phrases import CONSENT, ERROR, LOGIN, RESULTS, Phrases
 from research.readable import judge_readable
 
 CONSENT_EN = """
@@ -255,6 +258,24 @@ def test_menu_lines_are_no_running_text() -> None:
 
 def test_an_empty_page_is_too_short() -> None:
     assert judge_readable("").reason == "too_short"
+
+
+PHRASES = [
+    pytest.param(kind, line, id=f"{name} {line[:40]}")
+    for name, kind in (("consent", CONSENT), ("login", LOGIN), ("error", ERROR), ("results", RESULTS))
+    for line in kind.lines
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "line"), PHRASES)
+def test_whatever_a_phrase_matches_holds_one_of_the_hints(kind: Phrases, line: str) -> None:
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(re.compile(line, re.IGNORECASE), alphabet=st.characters(max_codepoint=0xFF)))
+    def hinted(matched: str) -> None:
+        assert kind.hinted(matched.lower())
+
+    hinted()
 
 
 @given(st.text(max_size=400), st.text(max_size=40))
