@@ -200,7 +200,8 @@ RESULTS: Final = _any_of(
     \bseite \d+ von \d+
 """,
     """
-    results showing matches hits mean search relevance page suchergebnisse treffer ergebnisse meinten suche relevanz seite
+    results showing matches hits mean search relevance page
+    suchergebnisse treffer ergebnisse meinten suche relevanz seite
     """,
 )
 
