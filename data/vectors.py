@@ -1,32 +1,58 @@
-"""Embeddings, vector edges and positions as they stand in the store (spec 02, 03). Reading only.
+"""Embeddings, neighbour lists, vector edges and positions as they stand in the store (spec 02, 03). Reading only.
 
 Vectors come as the raw bytes of float32[n, dim], little-endian: `numpy.frombuffer(found.data, "<f4")` copies nothing.
+Everything here is large in a large house: use `read_bulk`.
 """
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Select, and_, func, select
 
+from data.edges import EdgeArrays, edge_arrays
 from data.models import EdgeKind, NodeKind
-from data.nodes import NodeContent
-from data.schema import edge, embedding, node, position
+from data.schema import edge, embedding, neighbour, node, position
 
 __all__ = [
+    "MapState",
+    "StaleNode",
     "StoredEdge",
+    "StoredList",
+    "StoredMap",
     "StoredVectors",
+    "contents_of",
+    "embedded_nodes",
     "foreign_embeddings",
+    "load_map",
+    "load_neighbours",
     "load_positions",
     "load_vectors",
-    "stale_contents",
+    "map_state",
+    "stale_nodes",
     "vector_edges",
+    "vectors_by_content",
 ]
 
+_CHUNK: Final = 500
 _OWN = and_(node.c.active.is_(True), node.c.kind != NodeKind.EVIDENCE.value)
-"""What takes part in the vector graph: the house's own knowledge. External evidence hangs on relations alone, so that
-thinking pairs are pairs of own nodes."""
+"""What takes part in vector graph and map: the house's own knowledge. External evidence hangs on relations alone, so
+that thinking pairs are pairs of own nodes."""
+MAP_EDGES: Final = (EdgeKind.VECTOR, EdgeKind.RELATION)
+"""What holds the map together: nearness and accepted relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleNode:
+    """A node to embed: `chars` is the length of its label and body."""
+
+    id: str
+    content_hash: str
+    chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,16 @@ class StoredVectors:
     hashes: list[str]
     dim: int
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredList:
+    """The neighbour list of one node as it was kept: `similarities` holds one float32 more than `ids`, the floor."""
+
+    node_id: str
+    content_hash: str
+    ids: list[str]
+    similarities: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +88,80 @@ class StoredEdge:
     created_at: datetime
 
 
-def stale_contents(conn: Connection, model: str) -> list[NodeContent]:
-    """Return the nodes without a vector of `model` for their present content, in order of id."""
+@dataclass(frozen=True, slots=True)
+class StoredMap:
+    """Own nodes with the edges that place them, and where they stand by node id."""
+
+    graph: EdgeArrays
+    placed: dict[str, tuple[float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class MapState:
+    """How the map fits the nodes: `missing` nodes have no position, `vanished` positions no living node."""
+
+    nodes: int
+    placed: int
+    missing: int
+    vanished: int
+
+
+def stale_nodes(conn: Connection, model: str, dim: int, *, everything: bool = False) -> list[StaleNode]:
+    """Return the own nodes without a whole vector of `model` for their present content, in order of id.
+
+    With `everything` all own nodes. A stored vector of another length than `dim` is none.
+    """
     fresh = and_(
         embedding.c.node_id == node.c.id,
         embedding.c.model == model,
         embedding.c.content_hash == node.c.content_hash,
+        func.length(embedding.c.vector) == 4 * dim,
     )
-    columns = (node.c.id, node.c.kind, node.c.label, node.c.body, node.c.language, node.c.category, node.c.content_hash)
-    statement = (
-        select(*columns).outerjoin(embedding, fresh).where(_OWN, embedding.c.node_id.is_(None)).order_by(node.c.id)
-    )
-    return [
-        NodeContent(row.id, NodeKind(row.kind), row.label, row.body, row.language, row.category, row.content_hash)
-        for row in conn.execute(statement)
-    ]
+    chars = func.length(node.c.label) + func.length(node.c.body)
+    statement = select(node.c.id, node.c.content_hash, chars).where(_OWN).order_by(node.c.id)
+    if not everything:
+        statement = statement.outerjoin(embedding, fresh).where(embedding.c.node_id.is_(None))
+    return [StaleNode(*row) for row in conn.execute(statement).tuples()]
+
+
+def contents_of(conn: Connection, ids: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """Return (label, body, content hash) of the active nodes among `ids`, by id."""
+    columns = (node.c.id, node.c.label, node.c.body, node.c.content_hash)
+    return {
+        row.id: (row.label, row.body, row.content_hash)
+        for chunk in _chunks(ids)
+        for row in conn.execute(select(*columns).where(_OWN, node.c.id.in_(chunk)))
+    }
+
+
+def vectors_by_content(conn: Connection, model: str, dim: int, hashes: Sequence[str]) -> dict[str, bytes]:
+    """Return a vector of `model` that stands for each of these content hashes, whichever node it was made for."""
+    return {
+        row.content_hash: row.vector
+        for chunk in _chunks(hashes)
+        for row in conn.execute(
+            select(embedding.c.content_hash, embedding.c.vector).where(
+                embedding.c.model == model,
+                embedding.c.content_hash.in_(chunk),
+                func.length(embedding.c.vector) == 4 * dim,
+            )
+        )
+    }
+
+
+def embedded_nodes(conn: Connection, model: str) -> list[tuple[str, str]]:
+    """Return (node id, content hash) of every current vector of `model`, in order of id, without the vectors."""
+    return list(conn.execute(_current(embedding.c.node_id, embedding.c.content_hash, model=model)).tuples())
 
 
 def load_vectors(conn: Connection, model: str) -> StoredVectors:
-    """Return every current vector of `model` (large: use `read_bulk`)."""
-    statement = (
-        select(embedding.c.node_id, embedding.c.content_hash, embedding.c.dim, embedding.c.vector)
-        .join(node, node.c.id == embedding.c.node_id)
-        .where(_OWN, embedding.c.model == model, embedding.c.content_hash == node.c.content_hash)
-        .order_by(embedding.c.node_id)
-    )
-    rows = conn.execute(statement).all()
+    """Return every current vector of `model`."""
+    columns = (embedding.c.node_id, embedding.c.content_hash, embedding.c.dim, embedding.c.vector)
+    rows = conn.execute(_current(*columns, model=model)).all()
     dim = int(rows[0].dim) if rows else 0
+    whole = [row for row in rows if len(row.vector) == 4 * dim]
     return StoredVectors(
-        [row.node_id for row in rows], [row.content_hash for row in rows], dim, b"".join(row.vector for row in rows)
+        [row.node_id for row in whole], [row.content_hash for row in whole], dim, b"".join(row.vector for row in whole)
     )
 
 
@@ -90,16 +171,27 @@ def foreign_embeddings(conn: Connection, model: str) -> list[tuple[str, str]]:
     return [(row.node_id, row.model) for row in conn.execute(statement)]
 
 
+def load_neighbours(conn: Connection, model: str | None) -> list[StoredList]:
+    """Return the kept neighbour lists of `model` (None: of whatever model), in order of node id."""
+    columns = (neighbour.c.node_id, neighbour.c.content_hash, neighbour.c.ids, neighbour.c.similarities)
+    statement = select(*columns).order_by(neighbour.c.node_id)
+    if model is not None:
+        statement = statement.where(neighbour.c.model == model)
+    return [StoredList(*row) for row in conn.execute(statement).tuples()]
+
+
 def vector_edges(conn: Connection) -> list[StoredEdge]:
-    """Return every vector edge (large: use `read_bulk`)."""
-    columns = (edge.c.id, edge.c.source_id, edge.c.target_id, edge.c.weight, edge.c.meta, edge.c.created_at)
+    """Return every vector edge; one that is not active has no affinity (NaN), so that it counts as changed."""
+    columns = (
+        edge.c.id, edge.c.source_id, edge.c.target_id, edge.c.weight, edge.c.meta, edge.c.active, edge.c.created_at
+    )  # fmt: skip
     return [
         StoredEdge(
             row.id,
             row.source_id,
             row.target_id,
             row.weight,
-            float(row.meta.get("affinity", "nan")),
+            float(row.meta.get("affinity", "nan")) if row.active else float("nan"),
             bool(row.meta.get("duplicate", False)),
             row.created_at,
         )
@@ -111,3 +203,44 @@ def load_positions(conn: Connection) -> dict[str, tuple[float, float, float]]:
     """Return every stored position by node id."""
     statement = select(position.c.node_id, position.c.x, position.c.y, position.c.z)
     return {row.node_id: (row.x, row.y, row.z) for row in conn.execute(statement)}
+
+
+def load_map(conn: Connection) -> StoredMap:
+    """Return what a layout works on. External evidence stands on no map."""
+    graph = edge_arrays(conn, MAP_EDGES)
+    own = set(conn.execute(select(node.c.id).where(_OWN)).scalars())
+    if len(own) == len(graph.ids):
+        return StoredMap(graph, load_positions(conn))
+    ids = [node_id for node_id in graph.ids if node_id in own]
+    place = {node_id: row for row, node_id in enumerate(ids)}
+    moved = [place.get(node_id, -1) for node_id in graph.ids]
+    sources, targets, weights = array("i"), array("i"), array("d")
+    for source, target, weight in zip(graph.sources, graph.targets, graph.weights, strict=True):
+        if moved[source] >= 0 and moved[target] >= 0:
+            sources.append(moved[source])
+            targets.append(moved[target])
+            weights.append(weight)
+    return StoredMap(EdgeArrays(ids, sources, targets, weights), load_positions(conn))
+
+
+def map_state(conn: Connection) -> MapState:
+    """Return how many own nodes and positions there are, and how many of each lack the other."""
+    placed = conn.execute(select(func.count()).select_from(position)).scalar_one()
+    nodes = conn.execute(select(func.count()).select_from(node).where(_OWN)).scalar_one()
+    standing = position.join(node, and_(node.c.id == position.c.node_id, _OWN))
+    both = conn.execute(select(func.count()).select_from(standing)).scalar_one()
+    return MapState(nodes, placed, nodes - both, placed - both)
+
+
+def _current(*columns: Any, model: str) -> Select[Any]:
+    return (
+        select(*columns)
+        .join(node, node.c.id == embedding.c.node_id)
+        .where(_OWN, embedding.c.model == model, embedding.c.content_hash == node.c.content_hash)
+        .order_by(embedding.c.node_id)
+    )
+
+
+def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

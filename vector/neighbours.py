@@ -22,8 +22,10 @@ __all__ = [
     "BadVectors",
     "NeighbourState",
     "Neighbours",
+    "full_pass_cells",
     "nearest_neighbours",
     "neighbour_state",
+    "renumbered",
     "update_neighbours",
 ]
 
@@ -117,6 +119,45 @@ def neighbour_state(
     lists = _all_lists(vectors, length, -np.inf, block_bytes, threads, path, tick)
     alive = np.ones(len(vectors), np.bool_)
     return NeighbourState(k, length, lists.ids, lists.similarities, lists.floor, alive)
+
+
+def full_pass_cells(count: int) -> int:
+    """Return about how many cells a full pass over `count` rows ticks: the triangle where kernels compile."""
+    return count * count // 2 if count >= COMPILED_FROM and kernels_available() else count * count
+
+
+def renumbered(
+    state: NeighbourState, rows: NDArray[np.int64], count: int, *, k: int, length: int
+) -> tuple[NeighbourState, NDArray[np.bool_]]:
+    """Return `state` in a numbering of `count` rows and in lists of `length`, and which lists lost an entry.
+
+    rows: int64[n], the new number of each row, -1 for one that is gone; numbers must ascend, because ties go to
+    the lower row. Rows that nobody became are not alive: `update_neighbours` takes them as changed.
+    """
+    staying = np.flatnonzero(rows >= 0)
+    if (np.diff(rows[staying]) <= 0).any():
+        raise ValueError("the new numbers of rows must ascend as the old ones do")
+    indices = np.full((count, length), -1, np.int32)
+    similarities = np.full((count, length), np.nan, np.float32)
+    floor = np.full(count, -np.inf, np.float32)
+    alive = np.zeros(count, np.bool_)
+    old = state.indices[staying]
+    present = old >= 0
+    moved = np.where(present, rows[np.where(present, old, 0)], -1)
+    order = np.argsort(moved < 0, axis=1, kind="stable")
+    moved = np.take_along_axis(moved, order, axis=1)
+    near = np.where(moved >= 0, np.take_along_axis(state.similarities[staying], order, axis=1), np.float32(np.nan))
+    below = state.floor[staying]
+    if moved.shape[1] > length:
+        # Who no longer fits is left out, and is nearer than everybody who already was.
+        below = np.fmax(below, near[:, length])
+    width = min(length, moved.shape[1])
+    there = rows[staying]
+    indices[there, :width], similarities[there, :width] = moved[:, :width], near[:, :width]
+    floor[there], alive[there] = below, state.alive[staying]
+    lost = np.zeros(count, np.bool_)
+    lost[there] = (moved >= 0).sum(axis=1) != present.sum(axis=1)
+    return NeighbourState(k, length, indices, similarities, floor, alive), lost
 
 
 def update_neighbours(

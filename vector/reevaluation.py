@@ -1,7 +1,8 @@
 """From stored vectors to stored vector edges: what changed is computed, what differs is written (spec 03).
 
-One verified batch replaces the difference; a graph that did not change is recognised by its digest and costs a
-read. The lists of the last pass stay in memory, so that the next one computes the changed rows alone.
+A graph that did not change is recognised by a digest over its nodes' contents and costs one read. Otherwise the
+neighbour lists of the last pass, in memory or in table `neighbour`, leave only the changed rows to compute, and one
+verified batch replaces the edges that differ.
 """
 
 from __future__ import annotations
@@ -18,29 +19,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.clock import to_iso
-from data.crud.batch import Batch, write_batch
+from data.crud.batch import Batch
 from data.edges import count_by_kind
 from data.events import VECTOR_REBUILT
 from data.models import EdgeKind, Event
 from data.progress import Progress, silent
-from data.schema import edge
+from data.schema import edge, embedding, neighbour
 from data.state import get_state
 from data.store import Store
-from data.vectors import StoredEdge, StoredVectors, load_vectors, vector_edges
+from data.vectors import StoredEdge, StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
 from vector.affinity import EdgeDifference, VectorGraph, edge_difference, vector_graph
-from vector.neighbours import FULL_PASS_SHARE, NeighbourState, neighbour_state, update_neighbours
+from vector.background import in_background
+from vector.lists import Kept, from_rows, step, to_rows
+from vector.neighbours import FULL_PASS_SHARE, full_pass_cells, neighbour_state, update_neighbours
+from vector.selection import Tick
+from vector.similarity import BadVectors
+from vector.writing import WriteFailed, write
 
-__all__ = ["ReevaluationReport", "Reevaluator", "VectorPolicy", "WriteFailed"]
+__all__ = ["LAST_REEVALUATION", "LAYOUT_WANTED", "ReevaluationReport", "Reevaluator", "VectorPolicy", "WriteFailed"]
 
-ACTOR: Final = "maintenance"
 DIGEST: Final = "vector_graph_digest"
-LAST: Final = "last_vector_reevaluation"
+LAST_REEVALUATION: Final = "last_vector_reevaluation"
+LAYOUT_WANTED: Final = "vector_layout_wanted"
+"""State row: the edges were rebuilt from nothing, and the mode `full` has not laid them out yet."""
 
 FloatArray = NDArray[np.float32]
-
-
-class WriteFailed(Exception):
-    """A batch of derived rows did not read back as written; the next run writes it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class VectorPolicy:
     min_affinity: float = -0.10
     block_bytes: int = 256 * 2**20
     reevaluate_interval: timedelta = timedelta(minutes=30)
+    slack: int = 12
+    """How much longer than k the kept lists are: so many neighbours can go before a row is computed anew."""
+    threads: int | None = None
+    """Threads of a pass; None takes every core the process may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +72,19 @@ class ReevaluationReport:
     kept: int
     computed: int
     seconds: float
+    duplicates: int = 0
+    """Nodes that stand behind another one of the same text."""
 
 
-@dataclass(slots=True)
-class _Memory:
-    """The last pass of this process: row i of `vectors` and of the state is node `ids[i]`."""
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """Lists over all nodes, which rows of them differ from those kept, and whose kept rows go."""
 
-    ids: list[str]
-    hashes: list[str]
-    vectors: FloatArray
-    state: NeighbourState
+    kept: Kept
+    dirty: NDArray[np.int64]
+    gone: list[str]
+    computed: int
+    whole: bool
 
 
 class Reevaluator:
@@ -84,138 +94,161 @@ class Reevaluator:
         self._store = store
         self._model = model
         self._policy = policy
-        self._memory: _Memory | None = None
+        self._kept: Kept | None = None
 
     async def run(self, *, force: bool = False, progress: Progress = silent) -> ReevaluationReport:
         """Recompute what changed and write the difference; `force` computes everything anew.
 
-        The caller holds the engine mutex. Raises WriteFailed or StoreError; the previous edges then stand.
+        The caller holds the engine mutex. Raises WriteFailed, StoreError, or BadVectors when stored vectors are
+        damaged (they are discarded, so that they are made anew); the previous edges then stand.
         """
         started = time.perf_counter()
+        nodes = await self._store.read_bulk(embedded_nodes, self._model)
+        if not force and await self._store.read(get_state, DIGEST) == self._digest(nodes):
+            return await self._unchanged(len(nodes), started)
         found = await self._store.read_bulk(load_vectors, self._model)
-        digest = self._digest(found)
-        stamp = {LAST: to_iso(self._store.clock.now())}
-        if not force and await self._store.read(get_state, DIGEST) == digest:
-            counts = await self._store.read(count_by_kind)
-            await write_batch(self._store, Batch("vector_edges", edge, state=stamp), actor=ACTOR)
-            kept = counts.get(EdgeKind.VECTOR, 0)
-            return ReevaluationReport(len(found.ids), 0, 0, 0, kept, 0, time.perf_counter() - started)
-        memory, computed = await asyncio.to_thread(self._pass, found, force, progress)
-        graph = await asyncio.to_thread(self._graph, memory)
+        try:
+            done, graph = await self._computed(found, force, progress)
+        except BadVectors as damaged:
+            await self._discard([found.ids[row] for row in damaged.rows])
+            raise
         old = await self._store.read_bulk(vector_edges)
-        difference, upserts, deletes = await asyncio.to_thread(self._difference, memory.ids, graph, old)
+        difference, upserts, deletes = await asyncio.to_thread(self._difference, found.ids, graph, old)
+        await self._keep(done)
         report = ReevaluationReport(
             nodes=len(found.ids),
             added=int(difference.added.sum()),
             changed=int((~difference.added).sum()),
             removed=len(deletes),
             kept=difference.kept,
-            computed=computed,
+            computed=done.computed,
             seconds=time.perf_counter() - started,
+            duplicates=int((graph.keeper != np.arange(len(graph.keeper))).sum()),
         )
+        state: dict[str, Any] = {
+            LAST_REEVALUATION: to_iso(self._store.clock.now()),
+            DIGEST: self._digest(list(zip(found.ids, found.hashes, strict=True))),
+        }
+        if done.whole:
+            state[LAYOUT_WANTED] = True
         event = Event(VECTOR_REBUILT, {**_counts(report), "seconds": round(report.seconds, 3)})
-        batch = Batch("vector_edges", edge, upserts, deletes, events=(event,), state={**stamp, DIGEST: digest})
-        outcome = await write_batch(self._store, batch, actor=ACTOR)
-        if not outcome.ok:
-            raise WriteFailed(f"vector edges were not written: {outcome.message}")
-        self._memory = memory
+        await write(self._store, Batch("vector edges", edge, upserts, deletes, events=(event,), state=state))
         progress("vector edges", len(upserts), len(upserts))
         return report
 
-    def _digest(self, found: StoredVectors) -> str:
+    async def _unchanged(self, nodes: int, started: float) -> ReevaluationReport:
+        counts = await self._store.read_bulk(count_by_kind)
+        stamp = {LAST_REEVALUATION: to_iso(self._store.clock.now())}
+        await write(self._store, Batch("vector edges", edge, state=stamp))
+        kept = counts.get(EdgeKind.VECTOR, 0)
+        return ReevaluationReport(nodes, 0, 0, 0, kept, 0, time.perf_counter() - started)
+
+    def _digest(self, nodes: Sequence[tuple[str, str]]) -> str:
         """Return what the edges follow from: policy, model, and every node with its content."""
         policy = (self._policy.k, self._policy.min_similarity, self._policy.min_affinity)
         digest = hashlib.sha256(repr((policy, self._model)).encode())
-        for node_id, content in zip(found.ids, found.hashes, strict=True):
-            digest.update(f"{node_id} {content}\n".encode())
+        digest.update("\n".join(f"{node_id} {content}" for node_id, content in nodes).encode())
         return digest.hexdigest()
 
-    def _pass(self, found: StoredVectors, force: bool, progress: Progress) -> tuple[_Memory, int]:
-        """Return lists over all living nodes, and how many rows were computed."""
-        vectors = np.frombuffer(found.data, "<f4").reshape(len(found.ids), found.dim or 1)
-        total = len(found.ids)
-        progress("neighbours", 0, total)
-        done = None if force or self._memory is None else self._extended(self._memory, found, vectors)
-        if done is None:
-            state = neighbour_state(vectors, self._policy.k, block_bytes=self._policy.block_bytes)
-            done = _Memory(found.ids, found.hashes, vectors, state), total
-        progress("neighbours", total, total)
-        return done
-
-    def _extended(self, memory: _Memory, found: StoredVectors, vectors: FloatArray) -> tuple[_Memory, int] | None:
-        """Return the memory brought up to `found`, or None where computing everything is cheaper."""
-        place = {node_id: row for row, node_id in enumerate(found.ids)}
-        seen = set(memory.ids)
-        ids = [*memory.ids, *(node_id for node_id in found.ids if node_id not in seen)]
-        rows = [place.get(node_id, -1) for node_id in ids]
-        hashes = [found.hashes[row] if row >= 0 else "" for row in rows]
-        known = len(memory.ids)
-        changed = [
-            row
-            for row, (at, content) in enumerate(zip(rows, hashes, strict=True))
-            if at >= 0 and (row >= known or memory.hashes[row] != content)
-        ]
-        removed = [row for row in range(known) if rows[row] < 0 and memory.state.alive[row]]
-        if len(changed) + len(removed) > FULL_PASS_SHARE * max(1, len(found.ids)) or len(ids) > 2 * len(found.ids) + 1:
-            return None
-        space = np.zeros((len(ids), vectors.shape[1]), np.float32)
-        space[:known] = memory.vectors
-        present = np.array(rows) >= 0
-        space[present] = vectors[np.array(rows)[present]]
-        state, _ = update_neighbours(
-            memory.state,
-            space,
-            changed=np.array(changed, np.int64),
-            removed=np.array(removed, np.int64),
-            block_bytes=self._policy.block_bytes,
+    async def _computed(self, found: StoredVectors, force: bool, progress: Progress) -> tuple[_Pass, VectorGraph]:
+        """Return the lists and the graph of these vectors."""
+        stored = None if force or self._kept else await self._store.read_bulk(load_neighbours, self._model)
+        vectors = (
+            np.frombuffer(found.data, "<f4").reshape(len(found.ids), found.dim or 1).astype(np.float32, copy=False)
         )
-        return _Memory(ids, hashes, space, state), len(changed)
 
-    def _graph(self, memory: _Memory) -> VectorGraph:
-        return vector_graph(
-            memory.vectors,
-            memory.state,
-            min_similarity=self._policy.min_similarity,
-            min_affinity=self._policy.min_affinity,
-            block_bytes=self._policy.block_bytes,
-        )
+        def work(tick: Tick) -> tuple[_Pass, VectorGraph]:
+            kept = self._kept if stored is None else from_rows(stored, self._policy.k)
+            done = self._pass(found, vectors, None if force else kept, tick)
+            policy = self._policy
+            graph = vector_graph(
+                vectors,
+                done.kept.state,
+                min_similarity=policy.min_similarity,
+                min_affinity=policy.min_affinity,
+                block_bytes=policy.block_bytes,
+                threads=policy.threads,
+                tick=tick,
+            )
+            return done, graph
+
+        return await in_background(work, progress, "neighbours", full_pass_cells(len(found.ids)))
+
+    def _pass(self, found: StoredVectors, vectors: FloatArray, kept: Kept | None, tick: Tick) -> _Pass:
+        policy, count = self._policy, len(found.ids)
+        limits: Any = {"block_bytes": policy.block_bytes, "threads": policy.threads, "tick": tick}
+        if kept is not None:
+            taken = step(kept, found.ids, found.hashes, k=policy.k, length=policy.k + policy.slack)
+            if len(taken.changed) + len(taken.gone) <= FULL_PASS_SHARE * max(1, count):
+                nobody = np.zeros(0, np.int64)
+                before = taken.previous
+                state, _ = update_neighbours(before, vectors, changed=taken.changed, removed=nobody, **limits)
+                dirty = taken.lost | (state.indices != before.indices).any(axis=1) | (state.floor != before.floor)
+                near, nearer = np.nan_to_num(before.similarities), np.nan_to_num(state.similarities)
+                dirty |= (near != nearer).any(axis=1)
+                dirty[taken.changed] = True
+                rows = np.flatnonzero(dirty)
+                return _Pass(Kept(found.ids, found.hashes, state), rows, taken.gone, len(taken.changed), False)
+        state = neighbour_state(vectors, policy.k, slack=policy.slack, **limits)
+        return _Pass(Kept(found.ids, found.hashes, state), np.arange(count), [], count, True)
+
+    async def _keep(self, done: _Pass) -> None:
+        """Write the lists that differ, for the next pass and for the next process."""
+        gone = done.gone
+        if done.whole:
+            present = set(done.kept.ids)
+            stored = await self._store.read_bulk(load_neighbours, None)
+            gone = [one.node_id for one in stored if one.node_id not in present]
+        upserts = await asyncio.to_thread(to_rows, done.kept, done.dirty, self._model)
+        # Until both batches stand, neither memory nor digest says that they do.
+        self._kept = None
+        await write(self._store, Batch("neighbours", neighbour, upserts, [{"node_id": node_id} for node_id in gone]))
+        self._kept = done.kept
+
+    async def _discard(self, ids: Sequence[str]) -> None:
+        """Delete damaged vectors; they are stale then, and embedded anew."""
+        keys = [{"node_id": node_id, "model": self._model} for node_id in ids]
+        if keys:
+            await write(self._store, Batch("damaged embeddings", embedding, deletes=keys))
 
     def _difference(
         self, ids: Sequence[str], graph: VectorGraph, old: Sequence[StoredEdge]
     ) -> tuple[EdgeDifference, list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the difference and the rows it writes and deletes."""
+        count = len(ids)
         place = {node_id: row for row, node_id in enumerate(ids)}
         present = [one for one in old if one.source_id in place and one.target_id in place]
         lost = [one.id for one in old if one.source_id not in place or one.target_id not in place]
-        keys = np.array([_key(place[one.source_id], place[one.target_id], len(ids)) for one in present], np.int64)
-        order = np.argsort(keys, kind="stable")
+        keys = np.array([_key(place[one.source_id], place[one.target_id], count) for one in present], np.int64)
+        # Of two edges between the same nodes (there should be none) the first stays.
+        keys, order = np.unique(keys, return_index=True)
+        doubled = set(range(len(present))) - set(order.tolist())
         before = (
-            keys[order],
+            keys,
             np.array([one.weight for one in present])[order],
             np.array([one.affinity for one in present])[order],
             np.array([one.duplicate for one in present], np.bool_)[order],
         )
         now = (
-            graph.source * np.int64(len(ids)) + graph.target,
+            graph.source * np.int64(count) + graph.target,
             graph.similarity.astype(np.float64),
             graph.affinity,
             graph.duplicate,
         )
         difference = edge_difference(before, now)
-        standing = {int(keys[row]): present[row] for row in range(len(present))}
+        standing = {int(key): present[row] for key, row in zip(keys, order, strict=True)}
         moment = self._store.clock.now()
         upserts = []
         for index in difference.put:
             known = standing.get(int(now[0][index]))
-            low, high = sorted((ids[graph.source[index]], ids[graph.target[index]]))
             meta: dict[str, Any] = {"affinity": round(float(graph.affinity[index]), 6)}
             if graph.duplicate[index]:
                 meta["duplicate"] = True
             upserts.append(
                 {
                     "id": known.id if known else self._store.new_id("edge"),
-                    "source_id": low,
-                    "target_id": high,
+                    "source_id": ids[graph.source[index]],
+                    "target_id": ids[graph.target[index]],
                     "kind": EdgeKind.VECTOR.value,
                     "relation_type": None,
                     "weight": round(float(graph.similarity[index]), 6),
@@ -225,7 +258,7 @@ class Reevaluator:
                     "updated_at": moment,
                 }
             )
-        gone = [present[order[row]].id for row in difference.removed] + lost
+        gone = [present[order[row]].id for row in difference.removed] + [present[row].id for row in doubled] + lost
         return difference, upserts, [{"id": edge_id} for edge_id in gone]
 
 
@@ -240,4 +273,5 @@ def _counts(report: ReevaluationReport) -> Mapping[str, int]:
         "edges_changed": report.changed,
         "edges_removed": report.removed,
         "edges_kept": report.kept,
+        "duplicates": report.duplicates,
     }
