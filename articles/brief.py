@@ -104,7 +104,8 @@ def shelve(
         for number, source in enumerate(sorted(evidence, key=lambda e: (e.evidence.sha256, e.evidence.url)), 1)
     }
     views = [view for name, source in sources.items() for view in _views(name, source, language)]
-    model = topic_model(topic, language, [" ".join((*view.headings, view.text)) for view in views])
+    texts = [" ".join((*view.headings, view.text)) for view in views]
+    model = topic_model(topic, language, texts, selected=False)
     pages = {name: model.page_share(source.evidence.title, source.text) for name, source in sources.items()}
     lexical = [(model.passage(view, pages[view.source]), view) for view in views]
     lexical = [pair for pair in lexical if pair[0] > 0.0]

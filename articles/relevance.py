@@ -185,8 +185,12 @@ def _names(value: str, text: str) -> bool:
     return any(value in {item.value, item.product} for item in identifiers(text)) or value in _folded(text).split()
 
 
-def topic_model(topic: str, language: str, texts: Sequence[str]) -> TopicModel:
-    """Return the model of `topic` over the passages `texts` it will be looked up in."""
+def topic_model(topic: str, language: str, texts: Sequence[str], *, selected: bool = True) -> TopicModel:
+    """Return the model of `topic` over the passages `texts` it will be looked up in.
+
+    Over all passages of some pages a word weighs by its rarity; over passages `selected` for the topic all words weigh
+    alike, because there the subject itself is the commonest.
+    """
     names = tuple({stem(word, language): word for word in reversed(terms(topic, "und"))}.values())[::-1]
     values: dict[str, set[str]] = {}
     for item in identifiers(topic):
@@ -197,7 +201,9 @@ def topic_model(topic: str, language: str, texts: Sequence[str]) -> TopicModel:
             values.setdefault(item.cls, set()).add(item.value)
     words = {name: _word(name, language) for name in names if not name.startswith("=")}
     bare = TopicModel({}, {}, language, words, _aliases(words, texts))
-    raw = {name: _rarity(sum(bare.holds(name, text) for text in texts), len(texts)) for name in names}
+    raw = dict.fromkeys(names, 1.0)
+    if not selected:
+        raw = {name: _rarity(sum(bare.holds(name, text) for text in texts), len(texts)) for name in names}
     total = sum(raw.values()) or 1.0
     return TopicModel(
         {name: value / total for name, value in raw.items()},

@@ -83,9 +83,7 @@ def statement(text: str, span: Span, language: str, limit: int, offset: int = 0)
         end=offset + span.end,
         pieces=tuple(Span(base + piece.start, base + piece.end) for piece in pieces),
         text=body,
-        dependent=bool(
-            dependent_pattern(language).match(opening) or _POINTS_BACK.search(" ".join(opening.split()[:7]))
-        ),
+        dependent=points_back(opening, language),
     )
 
 
@@ -94,10 +92,10 @@ def points_back(sentence: str, language: str) -> bool:
     opening = sentence.lstrip(_OPENERS)
     if dependent_pattern(language).match(opening):
         return True
-    found = _POINTS_BACK.search(opening)
-    return (
-        found is not None and ";" not in opening[: found.start()] and len(opening[: found.start()].split()) < OWN_WORDS
-    )
+    if (found := _POINTS_BACK.search(opening)) is None:
+        return False
+    before = opening[: found.start()]
+    return ";" not in before and len(before.split()) < OWN_WORDS
 
 
 def _usable(body: str, language: str) -> bool:
