@@ -48,11 +48,11 @@ async def run_demo(runtime: Runtime, *, progress: Progress) -> DemoSummary:
     passes = Passes(runtime)
     taken = await load_sample(runtime, progress=progress)
     learned = await passes.learn(progress=progress)
-    await passes.maintain(progress=progress)
     decided = sum((await runtime.store.read(count_by_reason)).values())
     thought = await passes.think(limit=max(0, PAIRS - decided), progress=progress)
     scanned = await passes.scan(progress=progress)
     worked = await passes.work(progress=progress)
+    await passes.maintain(progress=progress)  # the map is drawn last, when the relations are there
     return DemoSummary(
         home=str(runtime.settings.home),
         seconds=round(clock.monotonic() - started, 1),
