@@ -212,16 +212,24 @@ class PairReader:
             return self._by_role(cue.relation, sentence[cue.end :])
         if lead and cue.order is not Order.EXPLAINS:
             return None
-        before, after = f"{lead} {sentence[: cue.start]}", sentence[cue.end :]
-        source = self._presence(SOURCE, before) - self._presence(SOURCE, after)
-        target = self._presence(TARGET, before) - self._presence(TARGET, after)
-        if source > 0 > target:
-            first = Direction.SOURCE_TO_TARGET
-        elif target > 0 > source:
-            first = Direction.TARGET_TO_SOURCE
-        else:
-            return None
-        return first if cue.order is Order.FORWARD else _reversed(first)
+        parts = (f"{lead} {sentence[: cue.start]}", sentence[cue.end :])
+        for acting, acted_on, first in (
+            (SOURCE, TARGET, Direction.SOURCE_TO_TARGET),
+            (TARGET, SOURCE, Direction.TARGET_TO_SOURCE),
+        ):
+            if self._stands_in(acting, *parts) and self._stands_in(acted_on, *reversed(parts)):
+                return first if cue.order is Order.FORWARD else _reversed(first)
+        return None
+
+    def _stands_in(self, label: int, here: str, there: str) -> bool:
+        """Tell whether one side of a cue names the label, and more of it than the other side."""
+        if self._presence(label, here) <= self._presence(label, there):
+            return False
+        own = {item.value for item in self.anchors[label].codes}
+        if own and any(item.value in own for item in identifiers(here)):
+            return True
+        mask = self.index.mask(here)
+        return self.index.names(label, mask) and self.index.shows_own(label, mask)
 
     def _presence(self, label: int, text: str) -> float:
         """Return the weight of what `text` shows of the label, its identifiers included."""
