@@ -41,20 +41,23 @@ class BackupReport:
     bytes: int
 
 
-def back_up(home: Path, file: Path, *, now: datetime, progress: Progress) -> BackupReport:
+def back_up(home: Path, file: Path, *, now: datetime, progress: Progress, database: Path | None = None) -> BackupReport:
     """Write `home` to the tar `file`; appears whole or not at all. Secrets (the API token) stay out.
+
+    `database` is the SQLite file where it lies elsewhere than in the home; restore brings it into the home.
 
     Raises UsageError where there is no store or the target exists, BrainError where it cannot be written.
     """
-    if not (home / DATABASE).is_file():
-        raise UsageError(f"There is no store at {home / DATABASE} to back up.")
+    database = database or home / DATABASE
+    if not database.is_file():
+        raise UsageError(f"There is no store at {database} to back up.")
     if file.exists():
         raise UsageError(f"{file} exists already; name a new file.")
     partial = file.with_name(file.name + ".partial")
     try:
         with tempfile.TemporaryDirectory(dir=file.absolute().parent) as scratch:
             copy = Path(scratch) / DATABASE
-            copy_database(home / DATABASE, copy)
+            copy_database(database, copy)
             members = [(DATABASE, copy), *_files(home)]
             sums: dict[str, str] = {}
             with tarfile.open(partial, "w") as archive:
@@ -70,7 +73,7 @@ def back_up(home: Path, file: Path, *, now: datetime, progress: Progress) -> Bac
         raise BrainError(f"The backup {file} could not be written: {error.strerror or error}.") from error
     except SnapshotError as error:
         partial.unlink(missing_ok=True)
-        raise BrainError(f"The store at {home / DATABASE} could not be copied: {error}.") from error
+        raise BrainError(f"The store at {database} could not be copied: {error}.") from error
     return BackupReport(file=str(file), files=len(members), bytes=file.stat().st_size)
 
 

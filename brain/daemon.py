@@ -28,7 +28,6 @@ from data.locks import HomeLock
 from data.migrations.prepare import prepare_home
 from data.models import Event
 from data.state import set_state
-from vector.embed import Embedder
 
 if TYPE_CHECKING:
     import uvicorn
@@ -43,8 +42,8 @@ HOUSEKEEPING: Final = timedelta(hours=1)
 log = structlog.get_logger()
 
 
-async def run_daemon(settings: Settings, *, clock: Clock | None = None, embedder: Embedder | None = None) -> None:
-    """Run until SIGTERM or SIGINT; a second signal aborts. `embedder` replaces the configured one (tests).
+async def run_daemon(settings: Settings, *, clock: Clock | None = None) -> None:
+    """Run until SIGTERM or SIGINT; a second signal aborts.
 
     Raises ConfigError for an open bind without a token, BrainError for a taken port,
     data.errors.HomeLocked for a second daemon on this home, StoreError for a home that cannot be used.
@@ -53,7 +52,7 @@ async def run_daemon(settings: Settings, *, clock: Clock | None = None, embedder
     access = access_policy(settings.api_host, settings.api_token)
     await asyncio.to_thread(prepare_home, settings.home)
     with HomeLock(settings.home, clock=clock), _listen(settings) as listener:
-        async with open_runtime(settings, clock=clock, embedder=embedder) as runtime:
+        async with open_runtime(settings, clock=clock) as runtime:
             await _Daemon(settings, runtime, clock).run(listener, access)
 
 

@@ -21,7 +21,8 @@ async def open_store(
     """Yield the open store of the configured home, made where it is absent.
 
     With `must_exist`, a home without a store is an error instead: a command that only looks makes nothing.
-    Raises data.errors.StoreError for a home or database that cannot be used.
+    Raises ConfigError for a database of another kind, data.errors.StoreError for a home or database that cannot be
+    used.
     """
     path = database_path(settings)
     if must_exist and not path.is_file():

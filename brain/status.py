@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from brain.config import Settings
+from brain.config import ConfigError, Settings
 from brain.version import VERSION
 from data.clock import from_iso, to_iso
 from data.telemetry import read_telemetry
 
 __all__ = ["Live", "database_path", "layout_mode", "status_document"]
 
+SQLITE_URL: Final = "sqlite:///"
 ACTIVE_TASK_STATES = ("queued", "deferred", "reserved", "running")
 ARTICLE_STATES = ("staged", "approved", "published", "rejected", "retired")
 
@@ -31,8 +32,14 @@ class Live:
 
 
 def database_path(settings: Settings) -> Path:
-    """Return the SQLite file of this home."""
-    return settings.home / "brain.db"
+    """Return the SQLite file that the settings name; raise ConfigError for another kind of database."""
+    url = settings.database_url
+    if not url:
+        return settings.home / "brain.db"
+    if not url.startswith(SQLITE_URL) or url == SQLITE_URL:
+        kind = url.partition(":")[0]
+        raise ConfigError(f"BRAIN_DATABASE_URL names a database of the kind {kind[:20]!r}; expected is sqlite:///PATH.")
+    return Path(url.removeprefix(SQLITE_URL)).absolute()
 
 
 def layout_mode(settings: Settings) -> Literal["full", "relax", "off"]:

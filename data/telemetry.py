@@ -7,6 +7,7 @@ query builder, and the daemon's `/status` never waits for the writer or for the 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.clock import to_iso, utc_day_start
+from data.migrations.names import HEAD, REVISIONS
 
-__all__ = ["MissingStore", "read_telemetry"]
+__all__ = ["MissingStore", "TelemetryError", "read_telemetry"]
 
 COUNTS: Final = {
     "nodes": "SELECT count(*) FROM node WHERE active = 1 AND kind <> 'evidence'",
@@ -62,7 +64,14 @@ LOCK: Final = "SELECT holder, pid, since, lease_until FROM lock WHERE name = 'en
 STATE: Final = "SELECT name, value FROM state ORDER BY name"
 
 
-class MissingStore(Exception):
+class TelemetryError(Exception):
+    """The numbers cannot be read; the message is one sentence: damaged, of a later version, locked.
+
+    No StoreError: data.errors brings the query builder with it, which `brain status` does without.
+    """
+
+
+class MissingStore(TelemetryError):
     """There is no store where one was asked for."""
 
 
@@ -71,7 +80,7 @@ def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
 
     `database` is the SQLite file, `now` the wall time that says which UTC day and which retries are due.
     What counts as embedded is a vector of the model that the state row `embed_model` names. Raises
-    MissingStore where there is no file or no schema in it yet.
+    MissingStore where there is no file or no schema in it yet, TelemetryError for a store that cannot be read.
     """
     with _read_only(database) as connection:
         connection.execute("BEGIN")
@@ -91,15 +100,45 @@ def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
 
 @contextmanager
 def _read_only(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database for reading and translate what SQLite says about it."""
     if not database.is_file():
         raise MissingStore(f"There is no store at {database} yet")
-    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
-        connection.isolation_level = None
-        try:
-            connection.execute("SELECT 1 FROM alembic_version")
-        except sqlite3.OperationalError as error:
-            raise MissingStore(f"{database} holds no store of Neural Brain yet ({error})") from error
-        yield connection
+    try:
+        with closing(sqlite3.connect(_address(database), uri=True, timeout=10)) as connection:
+            connection.isolation_level = None
+            _check_revision(connection, database)
+            yield connection
+    except sqlite3.Error as error:
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise TelemetryError(
+                f"{database} is damaged ({error}); restore a backup with `brain restore`, keep this file"
+            ) from error
+        raise TelemetryError(f"{database} cannot be read ({error}); `brain doctor` looks closer") from error
+
+
+def _address(database: Path) -> str:
+    # On a read-only medium SQLite cannot make the shared index that a WAL database is read through; there nobody
+    # writes either, so it needs none.
+    wal = database.with_name(database.name + "-wal")
+    frozen = not os.access(database.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
+    return f"{database.absolute().as_uri()}?mode=ro" + ("&immutable=1" if frozen else "")
+
+
+def _check_revision(connection: sqlite3.Connection, database: Path) -> None:
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "alembic_version" not in tables:
+        raise MissingStore(f"{database} holds no store of Neural Brain yet")
+    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    if row is None:
+        raise MissingStore(f"{database} holds no store of Neural Brain yet")
+    if row[0] not in REVISIONS:
+        raise TelemetryError(
+            f"{database} was written by a later version (revision {row[0]}, this one knows {HEAD}); update neural-brain"
+        )
+    if row[0] != HEAD:
+        raise TelemetryError(
+            f"{database} is of an earlier version; `brain doctor` brings it up to date"
+        )
 
 
 def _row(connection: sqlite3.Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:

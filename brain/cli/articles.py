@@ -13,6 +13,7 @@ from articles.types import CitationError
 from brain.cli.shell import Context
 from brain.errors import BrainError, RefusedError, UsageError
 from brain.homes import open_store
+from data.articles import get_article
 from data.crud.outcome import WriteOutcome
 from data.evidence import EvidenceFiles
 from data.models import ArticleState
@@ -78,30 +79,36 @@ async def show(context: Context, *, article: str, evidence: bool) -> None:
 
 async def approve(context: Context, *, article: str, revision: int, actor: str) -> None:
     """Approve the revision that was read."""
+    person = _person(actor)
     async with _publisher(context) as publisher:
-        await _look(publisher, article)
-        _settle(context, article, await publisher.approve(article, revision, _person(actor)), "approved")
+        current = (await _look(publisher, article)).article.current_revision
+        if revision > current:
+            raise RefusedError(
+                f"Article {article} has no revision {revision}, its latest is {current}; "
+                f"`brain articles show {article}` shows it."
+            )
+        _settle(context, article, await publisher.approve(article, revision, person), "approved")
 
 
 async def reject(context: Context, *, article: str, reason: str, actor: str) -> None:
     """Reject a staged article with a reason."""
-    async with _publisher(context) as publisher:
-        await _look(publisher, article)
-        _settle(context, article, await publisher.reject(article, reason, _person(actor)), "rejected")
+    person = _person(actor)
+    async with _publisher(context, article) as publisher:
+        _settle(context, article, await publisher.reject(article, reason, person), "rejected")
 
 
 async def retire(context: Context, *, article: str, reason: str, actor: str) -> None:
     """Take an article out of use."""
-    async with _publisher(context) as publisher:
-        await _look(publisher, article)
-        _settle(context, article, await publisher.retire(article, _person(actor), reason), "retired")
+    person = _person(actor)
+    async with _publisher(context, article) as publisher:
+        _settle(context, article, await publisher.retire(article, person, reason), "retired")
 
 
 async def reactivate(context: Context, *, article: str, actor: str) -> None:
     """Stage a retired article again."""
-    async with _publisher(context) as publisher:
-        await _look(publisher, article)
-        _settle(context, article, await publisher.reactivate(article, _person(actor)), "staged again")
+    person = _person(actor)
+    async with _publisher(context, article) as publisher:
+        _settle(context, article, await publisher.reactivate(article, person), "staged again")
 
 
 async def export(context: Context, *, directory: Path) -> None:
@@ -134,8 +141,14 @@ async def export(context: Context, *, directory: Path) -> None:
 
 
 @asynccontextmanager
-async def _publisher(context: Context) -> AsyncIterator[Publisher]:
+async def _publisher(context: Context, article: str | None = None) -> AsyncIterator[Publisher]:
+    """Yield the publisher of the home's store; UsageError where `article` is none of its articles.
+
+    What a person decides must not hang on the article's texts being whole: only who looks or approves reads them.
+    """
     async with open_store(context.settings, must_exist=True) as store:
+        if article is not None and await store.read(get_article, article) is None:
+            raise UsageError(f"There is no article {article}; `brain articles list` shows them.")
         try:
             yield Publisher(store, EvidenceFiles(context.settings.home.absolute()))
         except CitationError as error:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from brain.backup import BackupReport, back_up
 from brain.backup import restore as bring_back
 from brain.cli.shell import Context
-from brain.errors import BrainError
+from brain.errors import BrainError, UsageError
+from brain.status import database_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,12 +49,21 @@ async def doctor(context: Context) -> None:
 async def backup(context: Context, *, file: Path) -> None:
     """Write a backup."""
     with context.progress() as progress:
-        report = await asyncio.to_thread(back_up, context.settings.home, file, now=datetime.now(UTC), progress=progress)
+        report = await asyncio.to_thread(
+            back_up,
+            context.settings.home,
+            file,
+            now=datetime.now(UTC),
+            progress=progress,
+            database=database_path(context.settings),
+        )
     context.emit(asdict(report), lambda console: _show(console, "Backed up", report))
 
 
 async def restore(context: Context, *, file: Path) -> None:
     """Bring a backup back."""
+    if context.settings.database_url:
+        raise UsageError("A backup is restored into the home's own database; leave BRAIN_DATABASE_URL empty for it.")
     with context.progress() as progress:
         report = await asyncio.to_thread(bring_back, context.settings.home, file, progress=progress)
     context.emit(asdict(report), lambda console: _show(console, f"Restored into {context.settings.home}", report))

@@ -13,6 +13,7 @@ from data.models import Node, PairDecision
 from data.nodes import get_node, node_by_uri, nodes_by_ids
 from data.pairs import get_decision, list_decisions
 from data.store import Store
+from research.pair_reasons import Reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +31,8 @@ async def find_node(store: Store, name: str) -> Node:
 
 async def pairs_list(context: Context, *, reason: str, limit: int) -> None:
     """Print decided pairs, latest first."""
+    if reason and reason not in set(Reason):
+        raise UsageError(f"--reason {reason!r} is none of {', '.join(Reason)}.")
     async with open_store(context.settings, must_exist=True) as store:
         decisions = await store.read(list_decisions, reason=reason or None, limit=limit)
         ends = {end for decision in decisions for end in (decision.source_id, decision.target_id)}
@@ -41,6 +44,8 @@ async def pairs_list(context: Context, *, reason: str, limit: int) -> None:
             console.print(f"{row['state']:<9} {row['reason']:<24} {row['source']['label']}", markup=False)
             console.print(f"{'':34} {row['target']['label']}", markup=False)
             console.print(f"{'':34} brain pairs show {row['source']['id']} {row['target']['id']}", markup=False)
+        if not document:
+            console.print(f"No pair was decided{' so' if reason else ''} yet; `brain think` thinks about open ones.")
 
     context.emit(document, show)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from brain.config import ConfigError, Origin, Settings, load_settings
 from brain.errors import BrainError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from data.progress import Progress
 
-__all__ = ["Context", "Invocation", "run"]
+__all__ = ["Context", "Invocation", "as_sentence", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Context:
 
     def __init__(self, invocation: Invocation) -> None:
         self.json = invocation.json
+        self.emitted = False
+        """Whether something of the result stands on stdout already."""
         self.settings: Settings
         self.origins: tuple[Origin, ...]
         self.settings, self.origins = load_settings(config=invocation.config, home=invocation.home)
@@ -55,6 +58,7 @@ class Context:
             print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
         else:
             text(self.console)
+        self.emitted = True
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -70,22 +74,24 @@ Command = Callable[..., Coroutine[Any, Any, None]]
 
 def run(load: Callable[[], Command], invocation: Invocation, **arguments: Any) -> None:
     """Run the command that `load` imports to its end; leave the process with the exit status of spec 09."""
+    context: Context | None = None
     try:
         context = Context(invocation)
         asyncio.run(load()(context, **arguments))
-    except KeyboardInterrupt:
-        _fail(invocation, "Stopped by Ctrl-C; what was done stays.", 130)
-    except ConfigError as error:
-        _fail(invocation, str(error), 2)
-    except BrainError as error:
-        _fail(invocation, str(error), error.exit_status)
-    except BrokenPipeError:
-        sys.stderr.close()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has enough, as `head` has
+        _close_quietly()
         sys.exit(0)
+    except KeyboardInterrupt:
+        _fail(invocation, context, "Stopped by Ctrl-C; what was done stays.", 130)
+    except ConfigError as error:
+        _fail(invocation, context, str(error), 2)
+    except BrainError as error:
+        _fail(invocation, context, str(error), error.exit_status)
     except Exception as error:
         if not _is_store_error(error):
             raise
-        _fail(invocation, str(error), 1)
+        _fail(invocation, context, str(error), 1)
 
 
 def _is_store_error(error: Exception) -> bool:
@@ -94,11 +100,33 @@ def _is_store_error(error: Exception) -> bool:
     return errors is not None and isinstance(error, errors.StoreError)
 
 
-def _fail(invocation: Invocation, message: str, status: int) -> None:
-    if invocation.json:
-        print(json.dumps({"error": message, "exit_status": status}, ensure_ascii=False, indent=2))
-    print(f"brain: {message}", file=sys.stderr)
+def _fail(invocation: Invocation, context: Context | None, message: str, status: int) -> NoReturn:
+    sentence = as_sentence(message)
+    try:
+        if invocation.json and (context is None or not context.emitted):  # stdout holds one document, never two
+            print(json.dumps({"error": sentence, "exit_status": status}, ensure_ascii=False, indent=2))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+    print(f"brain: {sentence}", file=sys.stderr)
     sys.exit(status)
+
+
+def as_sentence(message: str) -> str:
+    """Return an error's message as a person reads it: on one line, with a capital and a full stop."""
+    text = " ".join(message.split())
+    if not text:
+        return "Something failed without saying why."
+    first = text.split(maxsplit=1)[0]
+    if first.isalpha():  # a path, a variable or a file name stays as it is
+        text = text[0].upper() + text[1:]
+    return text if text[-1] in ".!?" else text + "."
+
+
+def _close_quietly() -> None:
+    """Give up stdout, so that the interpreter does not complain about it at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _bar() -> Iterator[Progress]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brain.cli.shell import Context
 from brain.errors import BrainError
 from brain.status import status_document
-from data.telemetry import MissingStore
+from data.telemetry import MissingStore, TelemetryError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +30,8 @@ async def status(context: Context) -> None:
         document = status_document(context.settings, now=datetime.now(UTC))
     except MissingStore as error:
         raise BrainError(f"{error}; `brain demo` or `brain ingest PATH` makes one.") from error
+    except TelemetryError as error:
+        raise BrainError(str(error)) from error
     context.emit(document, lambda console: _show_status(console, document))
 
 
@@ -44,7 +46,7 @@ async def events(context: Context, *, follow: bool, name: str, limit: int) -> No
             document = [_event(entry) for entry in found]
             context.emit(document, lambda console: _show_events(console, found))
             return
-        seen = 0
+        seen, context.emitted = 0, True
         while True:
             for entry in found:
                 seen = entry.id
