@@ -97,16 +97,18 @@ def missing_code(text: str, quotes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _negation_differs(text: str, quotes: Sequence[str]) -> bool:
-    """Compare the negations of `text` with those of the cited words that it shares with them."""
-    return any(
-        bool(negations(text)) != bool(negations(quote)) for quote in quotes if len(quotes) == 1 or _shares(text, quote)
-    )
+    """Compare the negations of `text` with those of the cited words it retells.
+
+    A sentence that takes one clause out of a long quote is not measured by the negation of another clause.
+    """
+    return any(bool(negations(text)) != bool(negations(quote)) for quote in quotes if _retells(text, quote))
 
 
-def _shares(text: str, quote: str) -> bool:
+def _retells(text: str, quote: str) -> bool:
     mine = {token.text for token in word_tokens(text)}
     other = {token.text for token in word_tokens(quote)}
-    return bool(mine) and len(mine & other) / len(mine) >= CONTRADICTED_WORDS
+    shared = len(mine & other)
+    return bool(shared) and shared / len(mine) >= CONTRADICTED_WORDS and shared / len(other) >= CONTRADICTED_WORDS
 
 
 def verdict(found: Agreement, near: float) -> tuple[Verdict, str]:

@@ -86,13 +86,13 @@ def _block(text: str, span: Span) -> TextBlock | None:
         return TextBlock(BlockKind.HEADING, span.start + mark.end(), span.end, span, depth=len(mark["marks"]))
     if title := _UNDERLINED.match(raw):
         return TextBlock(BlockKind.HEADING, span.start, span.start + title.end("title"), span, depth=2)
+    if raw.startswith("|"):
+        return TextBlock(BlockKind.TABLE, span.start, span.end, span)
     if raw.startswith(("    ", "\t")) or _is_command(raw):
         return TextBlock(BlockKind.CODE, span.start, span.end, span)
     if mark := _ITEM.match(raw):
         indent = len(mark["indent"].expandtabs(4)) + _column(text, span.start)
         return TextBlock(BlockKind.ITEM, span.start + mark.end(), span.end, span, mark["number"] is not None, indent)
-    if raw.startswith("|"):
-        return TextBlock(BlockKind.TABLE, span.start, span.end, span)
     return TextBlock(BlockKind.PROSE, span.start, span.end, span)
 
 

@@ -28,7 +28,7 @@ def _statements(text: str, start: int, language: str, limit: int) -> tuple[State
             continue
         body = text[block.start : block.end]
         for span in sentences(body):
-            if said := statement(body, span, language, limit, start + block.start):
+            if said := statement(body, span, language, limit, start + block.start, listed=block.kind is BlockKind.ITEM):
                 found.append(said)
     return tuple(found)
 

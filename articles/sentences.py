@@ -62,10 +62,13 @@ def in_language(text: str, language: str) -> bool:
     return detect_language(text) in {language, "und"}
 
 
-def statement(text: str, span: Span, language: str, limit: int, offset: int = 0) -> Statement | None:
+def statement(
+    text: str, span: Span, language: str, limit: int, offset: int = 0, *, listed: bool = False
+) -> Statement | None:
     """Return the sentence `span` of `text` as it may be used, or None where it cannot stand in an article.
 
-    `limit`: most consecutive prose words of one piece.
+    `limit`: most consecutive prose words of one piece. `listed`: it comes from an item of a list, where fragments
+    with a full stop are common; there its verb must be a known one.
     """
     raw = span.of(text)
     if not _END.search(raw) or not in_language(raw, language):
@@ -75,7 +78,7 @@ def statement(text: str, span: Span, language: str, limit: int, offset: int = 0)
         return None
     body = compose([piece.of(raw) for piece in pieces])
     opening = raw[pieces[0].start :].lstrip(_OPENERS)
-    if not _usable(body, language) or not in_language(body, language):
+    if not _usable(body, language, listed) or not in_language(body, language):
         return None
     base = offset + span.start
     return Statement(
@@ -98,7 +101,7 @@ def points_back(sentence: str, language: str) -> bool:
     return ";" not in before and len(before.split()) < OWN_WORDS
 
 
-def _usable(body: str, language: str) -> bool:
+def _usable(body: str, language: str, listed: bool) -> bool:
     words = body.split()
     if not MIN_SENTENCE_WORDS <= len(words) <= MAX_SENTENCE_WORDS or len(prose_words(body)) < MIN_SENTENCE_WORDS:
         return False
@@ -106,7 +109,7 @@ def _usable(body: str, language: str) -> bool:
         return False
     if _PREFIXED.match(body) or body.count("(") != body.count(")") or body.count("`") % 2 or body.count('"') % 2:
         return False
-    if not is_sentence(body, language):
+    if not is_sentence(body, language, strict=listed):
         return False
     first = body.lstrip(_OPENERS)[:1]
     return first.isupper() or first.isdigit() or body.startswith("`")

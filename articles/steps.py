@@ -106,7 +106,7 @@ def _english(sentence: str) -> str | None:
         rest = rest[condition.end() :]
     if (
         (modal := _modal("en").search(sentence))
-        and not re.search(r"\b(?:if|when|what|that|which)\s$", sentence[: modal.start()])
+        and not re.search(r"\b(?:if|when|what|that|which)\s$", sentence[: modal.start()], _FLAGS)
         and modal.group().lower().startswith("you")
     ):
         after = sentence[modal.end() :].strip()

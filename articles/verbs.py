@@ -33,7 +33,10 @@ _SUBORDINATE: Final = {
         _FLAGS,
     ),
 }
-_GERMAN_FORM: Final = re.compile(r"(?<![\wäöüß-])[a-zäöüß]{2,}(?:t|en|ern|eln)(?![\wäöüß-])")
+_GERMAN_FORM: Final = re.compile(
+    r"(?<![\wäöüß-])(?![a-zäöüß]*(?:[ie]gen|lichen|ischen|enden|baren|samen|losen|vollen|elnen|sten|ieren|ierten|einen)\b)"
+    r"[a-zäöüß]{2,}(?:t|en|ern|eln)(?![\wäöüß-])"
+)
 _GERMAN_AUXILIARY: Final = re.compile(
     r"\b(?:ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|muss|müssen|soll|sollen|"
     r"sollte|sollten|darf|dürfen|will|wollen|lässt|gibt|geht|steht|liegt|heißt|braucht|sei|wäre|würde)\b"
@@ -52,10 +55,15 @@ def _english_verbs() -> re.Pattern[str]:
     return re.compile(r"(?<![\w'-])(?:" + "|".join(map(re.escape, sorted(forms))) + r")(?![\w'-])", _FLAGS)
 
 
-def is_sentence(text: str, language: str) -> bool:
-    """Tell whether `text` has a main clause with a verb of its own, its first word aside."""
+def is_sentence(text: str, language: str, *, strict: bool = True) -> bool:
+    """Tell whether `text` has a main clause with a verb of its own, its first word aside.
+
+    Without `strict` only a condition without a main clause is refused: running text ends its sentences.
+    """
     if _OPENS_CONDITION[language].match(text):
         return bool(_MAIN_CLAUSE_DE.search(text)) if language == "de" else "," in text or " then " in text
+    if not strict:
+        return True
     rest = _SUBORDINATE[language].sub(" ", text.partition(" ")[2])
     if language == "en":
         return bool(_english_verbs().search(rest))
