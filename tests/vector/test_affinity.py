@@ -62,7 +62,7 @@ def slow_graph(
     low=st.sampled_from([-1.0, 0.2, 0.45]),
     least=st.sampled_from([-2.0, -0.1, 0.1]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_equals_the_definition(
     seed: int, count: int, maker: object, k: int, slack: int, low: float, least: float
 ) -> None:

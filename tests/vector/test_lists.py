@@ -57,7 +57,7 @@ def test_lists_come_back_from_their_rows_as_they_were() -> None:
     new_slack=st.integers(0, 4),
     forgotten=st.integers(0, 3),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_pass_from_stored_lists_equals_a_full_one(
     seed: int, count: int, copies: bool, k: int, slack: int, new_slack: int, forgotten: int
 ) -> None:

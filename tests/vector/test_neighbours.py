@@ -123,7 +123,7 @@ def test_fewer_rows_than_k_leave_places_empty(count: int, path: str) -> None:
     maker=st.sampled_from(MAKERS),
     path=st.sampled_from(PATHS),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_equals_brute_force(seed: int, count: int, dim: int, k: int, threshold: float, maker: Maker, path: str) -> None:
     vectors = maker(count, dim, seed)
     found = nearest_neighbours(vectors, k, min_similarity=threshold, path=path)  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ def test_ticks_count_every_pair() -> None:
     slack=st.integers(0, 5),
     rounds=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(0, 6)), min_size=1, max_size=4),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_updates_equal_a_full_pass(
     seed: int, count: int, maker: Maker, k: int, slack: int, rounds: list[tuple[int, int, int]]
 ) -> None:
