@@ -1,10 +1,14 @@
 """The whole job on real documentation: Debian packages as nodes and library, phase by phase with time and memory.
 
-    .venv/bin/python benchmarks/real_input.py [--cache DIR] [--pairs 300] [--json FILE] [--fresh]
+    .venv/bin/python benchmarks/real_input.py [--cache DIR] [--pairs 600] [--json FILE] [--fresh]
 
 Fetches debian-handbook (English and German), postfix-doc, bind9-doc, krb5-doc, apache2-doc and nginx-doc with
 `apt-get download`, unpacks them, ingests the handbook and the Postfix documents as nodes, indexes the rest as
-library, and runs learning, thinking, scanning and working over them. Nothing of it is special to these documents.
+library, and runs learning, thinking, scanning and working over them. The product knows nothing of these documents.
+
+Beside what the scan finds by itself, a reader's questions (`QUESTIONS`) are put into the queue first, as a person
+does with `brain queue add`: within the same budget, under the same gates. At the end every sentence of every article
+is traced back to its text by `trace_articles.py`, which shares no code with the product; exit status 1 if one fails.
 """
 
 from __future__ import annotations
@@ -19,17 +23,26 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from brain.config import load_settings
 from brain.passes import Passes
 from brain.runtime import Runtime, open_runtime
 from data.articles import list_articles
+from data.crud.relations import RESEARCHED_RELATION
+from data.edges import list_edges
 from data.inbox import ingest
-from data.nodes import count_by_kind
+from data.models import EdgeKind, NodeKind, TaskOrigin
+from data.nodes import all_contents, nodes_by_ids
+from data.pairs import count_by_reason
+from data.store import Store
+from data.tasks import TaskRequest, list_tasks
 
 PACKAGES = ("debian-handbook", "postfix-doc", "bind9-doc", "krb5-doc", "apache2-doc", "nginx-doc")
 NODES = ("debian-handbook/html/en-US", "debian-handbook/html/de-DE", "postfix/html")
@@ -52,6 +65,18 @@ SHELVES = (
     Shelf("apache2-de", "apache2-doc/manual/de", "Apache Software Foundation (de)", "de"),
     Shelf("nginx", "nginx-doc", "nginx.org", "en"),
 )
+
+QUESTIONS = (
+    "BIND DNSSEC key rollover",
+    "Setting up DNSSEC signing for a zone with BIND",
+    "Kerberos keytab for a service",
+    "Kerberos realm configuration in krb5.conf",
+    "Apache name-based virtual hosts with SSL",
+    "Virtuelle Hosts in Apache einrichten",
+    "SSL-Verschlüsselung mit Apache einrichten",
+    "Apache mod_rewrite rewrite rules",
+)
+"""What a reader of the handbook would ask next; the rest of the day's budget is the scan's."""
 
 
 @dataclass
@@ -120,6 +145,7 @@ async def opened(home: Path) -> AsyncIterator[tuple[Runtime, Passes]]:
 
 
 async def run(cache: Path, pairs: int) -> dict[str, Any]:
+    """Do the whole job over the packages and return what is said of it."""
     phases = Phases()
     with phases.phase("fetch and unpack"):
         documents = await asyncio.to_thread(fetch, cache)
@@ -127,49 +153,120 @@ async def run(cache: Path, pairs: int) -> dict[str, Any]:
     with phases.phase("library on disk"):
         await asyncio.to_thread(build_library, documents, home / "library")
     async with opened(home) as (runtime, passes):
+        store = runtime.store
         with phases.phase("ingest") as row:
-            report = await ingest(runtime.store, runtime.extractor, [documents / name for name in NODES])
-            counted = await runtime.store.read(count_by_kind)
-            row["result"] = f"{report.admitted} files, {report.refused} refused, {sum(counted.values())} nodes"
-        with phases.phase("learn") as row:
+            report = await ingest(store, runtime.extractor, [documents / name for name in NODES])
+            nodes = await store.read(nodes_with_content)
+            row["result"] = (
+                f"{report.admitted} files taken, {report.unchanged} known, {report.refused} refused, "
+                f"{len(report.skipped)} of other types skipped; {nodes} nodes with content"
+            )
+        with phases.phase("index the library") as row:
+            indexed = await runtime.library.index()
+            row["result"] = f"{indexed.total} documents, {len(indexed.failed)} without text"
+        with phases.phase("embed and draw edges") as row:
             learned = await passes.learn()
-            row["result"] = f"{learned.library}, {learned.embedded}"
+            row["result"] = f"{learned.embedded}, {learned.edges}"
         with phases.phase("layout") as row:
             row["result"] = str(await passes.maintain())
         with phases.phase("think") as row:
             thought = await passes.think(limit=pairs)
             row["result"] = f"{thought.thought} pairs, {thought.accepted} accepted, {dict(thought.by_reason)}"
+        with phases.phase("ask") as row:
+            asked = [await runtime.queue.enqueue(TaskRequest(topic), TaskOrigin.MANUAL) for topic in QUESTIONS]
+            row["result"] = f"{len(asked)} questions of a reader: {dict(Counter(one.outcome for one in asked))}"
         with phases.phase("scan") as row:
             scanned = await passes.scan()
-            row["result"] = f"{scanned.candidates} gaps, {scanned.created} tasks"
+            row["result"] = f"{scanned.candidates} gaps, {scanned.created} tasks, {dict(scanned.rejected)}"
         with phases.phase("work") as row:
             worked = await passes.work()
             row["result"] = f"{worked.completed} tasks, {worked.articles} articles, {dict(worked.reasons)}"
-        articles = await runtime.store.read(list_articles)
-        nodes = await runtime.store.read(count_by_kind)
-    return {
-        "phases": phases.rows,
-        "nodes": {str(kind): count for kind, count in nodes.items()},
-        "relations": thought.accepted,
-        "articles": [f"{article.type}: {article.title}" for article in articles],
-    }
+        document = {
+            "phases": phases.rows,
+            "nodes_with_content": await store.read(nodes_with_content),
+            "pairs": await store.read(count_by_reason),
+            "relations": await relations(store),
+            "tasks": await tasks(store),
+            "articles": [
+                {"type": article.type, "language": article.language, "title": article.title, "state": article.state}
+                for article in await store.read(list_articles, limit=1000)
+            ],
+        }
+    tracing = await asyncio.to_thread(trace, home)
+    document["helper_peak_rss_mib"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    return document | {"traced": tracing.returncode == 0, "trace": tracing.stdout.splitlines()}
 
 
-def main() -> None:
+def trace(home: Path) -> subprocess.CompletedProcess[str]:
+    """Check every citation from outside the product."""
+    command = [sys.executable, str(Path(__file__).with_name("trace_articles.py")), str(home)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+
+
+def nodes_with_content(conn: Connection) -> int:
+    """Return how many nodes carry text of their own; outside evidence is none of ours."""
+    kinds = [kind for kind in NodeKind if kind is not NodeKind.EVIDENCE]
+    return sum(bool(content.body.strip()) for content in all_contents(conn, kinds=kinds))
+
+
+async def relations(store: Store) -> list[dict[str, Any]]:
+    """Return the accepted relations that stand on outside texts, with what they join."""
+    edges = await store.read(list_edges, kind=EdgeKind.RELATION)
+    ends = await store.read(nodes_by_ids, {end for edge in edges for end in (edge.source_id, edge.target_id)})
+    return [
+        {
+            "source": ends[edge.source_id].label,
+            "type": edge.relation_type,
+            "target": ends[edge.target_id].label,
+            "evidence": len(edge.meta.get("evidence", ())),
+            "rationale": edge.meta.get("rationale", ""),
+        }
+        for edge in edges
+        if edge.meta.get("validation_state") == RESEARCHED_RELATION
+    ]
+
+
+async def tasks(store: Store) -> list[dict[str, Any]]:
+    """Return what every task was about, who asked for it and how it ended."""
+    return [
+        {
+            "topic": task.topic,
+            "kind": task.kind,
+            "origins": task.origins,
+            "state": task.state,
+            "evidence": task.evidence_count,
+            "reason": task.result_reason,
+        }
+        for task in await store.read(list_tasks)
+    ]
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cache", type=Path, default=Path(".cache/real-input"))
-    parser.add_argument("--pairs", type=int, default=300, help="thinking pairs")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--pairs", type=int, default=600, help="thinking pairs")
+    parser.add_argument("--json", type=Path, help="write everything below as JSON too")
     parser.add_argument("--fresh", action="store_true", help="begin with an empty home")
     options = parser.parse_args()
     if options.fresh:
         shutil.rmtree(options.cache / "home", ignore_errors=True)
     document = asyncio.run(run(options.cache.absolute(), options.pairs))
-    for title in document["articles"]:
-        print(title)
+    print(f"\n{len(document['relations'])} relations on outside evidence")
+    for one in document["relations"]:
+        print(f"  {one['source']} | {one['type']} | {one['target']} ({one['evidence']} texts)")
+    print(f"\n{len(document['tasks'])} research tasks")
+    for one in document["tasks"]:
+        print(
+            f"  {', '.join(one['origins'])}: {one['topic']}: {one['evidence']} texts, {one['reason'] or 'an article'}"
+        )
+    print("\n" + "\n".join(document["trace"]))
+    print(
+        f"\n{document['nodes_with_content']} nodes with content; helper processes: {document['helper_peak_rss_mib']} MiB"
+    )
     if options.json:
         options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
+    return 0 if document["traced"] else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from articles.phrases import LANGUAGES
 from articles.pipeline import SynthesisRequest
 from brain.policies import inbox_policy, scan_policy
 from brain.runtime import Runtime
@@ -120,7 +122,7 @@ class Passes:
         request = SynthesisRequest(
             topic=task.topic,
             questions=task.questions,
-            language=task.language,
+            language=_language(task, gathered),
             evidence=gathered.accepted,
             task_id=task.id,
             article_type=task.article_type,
@@ -130,3 +132,11 @@ class Passes:
         if result.outcome == "outside_error":
             return Postponed(result.reason)
         return Completed(len(evidence), result.article_id, "" if result.article_id else result.reason)
+
+
+def _language(task: Task, gathered: Gathered) -> str:
+    """Return the language to write in: the topic's, else ("BIND DNSSEC") what most of the evidence is written in."""
+    if task.language in LANGUAGES:
+        return task.language
+    counted = Counter(text.evidence.language for text in gathered.accepted if text.evidence.language in LANGUAGES)
+    return min(counted, key=lambda language: (-counted[language], language), default="en")
