@@ -29,7 +29,7 @@ async def graph(store: Store, embedder: HashingEmbedder, count: int, salt: str =
 
 
 def chart(store: Store, mode: LayoutMode = "relax", dims: int = 2) -> Cartographer:
-    return Cartographer(store, LayoutPolicy(mode=mode, dims=dims, steps=50, k=4))
+    return Cartographer(store, LayoutPolicy(mode=mode, dims=dims, steps=50, k=4, blend=0.4))
 
 
 async def deactivate(store: Store, ids: Sequence[str]) -> None:
