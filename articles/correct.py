@@ -7,6 +7,7 @@ left; it breaks runs that are too long, and answers a question that stayed open 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from articles.author import fresh_claims, public_title
 from articles.codec import section_digests
@@ -26,9 +27,9 @@ from articles.types import Article, SectionName
 from research.private import DEFAULT_POLICY, GuardPolicy
 from vector.embed import Embedder
 
-__all__ = ["correct_draft", "criticised_parts", "finding_views", "untouched_changes"]
+__all__ = ["UNTOUCHED_CHANGED", "correct_draft", "criticised_parts", "finding_views", "untouched_changes"]
 
-_WHOLE = frozenset({"too_short", "too_few_sections", "invalid_markdown"})
+UNTOUCHED_CHANGED: Final = "untouched_part_changed"
 
 
 def finding_views(findings: Sequence[Finding]) -> tuple[FindingView, ...]:
@@ -43,6 +44,8 @@ def criticised_parts(findings: Sequence[Finding], article: Article) -> frozenset
     """
     parts: set[str] = set()
     for finding in findings:
+        if finding.code == UNTOUCHED_CHANGED:
+            continue  # that a corrector went too far opens nothing to it
         if not finding.place:
             parts |= section_digests(article).keys() - {"title"}
             parts.add(SectionName.DETAILS.value)

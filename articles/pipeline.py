@@ -23,7 +23,7 @@ from articles.brief import (
     shelve,
 )
 from articles.codec import article_to_content, content_digest
-from articles.correct import criticised_parts, finding_views, untouched_changes
+from articles.correct import UNTOUCHED_CHANGED, criticised_parts, finding_views, untouched_changes
 from articles.drafts import Shelf, article_from_draft, draft_from_article
 from articles.fingerprint import PIPELINE, blocking_attempt, fingerprint
 from articles.gates import evidence_reason, final_reasons
@@ -239,6 +239,9 @@ class Synthesis:
         run.type = await self._plan(run, shelf)
         article, brief = await self._draft(run, run.type)
         errors = structure_errors(article)
+        if errors and await self._ask_more(run, _lacking(brief, errors)):
+            article, brief = await self._draft(run, run.type)
+            errors = structure_errors(article)
         if errors and run.type in OPERATIONAL and RECONSIDERABLE & set(errors):
             run.type = await self._reconsider(run, article, brief, errors)
             article, brief = await self._draft(run, run.type)
@@ -481,8 +484,7 @@ class Synthesis:
         run.log["correction_round"] = round_
         if changed:
             return judged.article, tuple(
-                Finding("untouched_part_changed", part, "it was not criticised and must stay as it is")
-                for part in changed
+                Finding(UNTOUCHED_CHANGED, part, "it was not criticised and must stay as it is") for part in changed
             )
         return article, ()
 
@@ -572,18 +574,26 @@ def _whole(evidence: Sequence[EvidenceText]) -> dict[str, EvidenceText]:
     return {one.evidence.id: one for one in by_text.values()}
 
 
+_SECTION_OF: Final[Mapping[str, str]] = {
+    "insufficient_solution_steps": "solution_steps",
+    "missing_validation_steps": "validation_steps",
+    "too_few_facts": "facts",
+    "too_few_options": "options",
+}
+
+
 def _structure_findings(errors: Sequence[str]) -> tuple[Finding, ...]:
-    places = {
-        "insufficient_solution_steps": "solution_steps",
-        "missing_validation_steps": "validation_steps",
-        "too_few_facts": "facts",
-        "too_few_options": "options",
-    }
     found = []
     for error in errors:
         code, _, name = error.partition(":")
-        found.append(Finding(code, name or places.get(code, ""), "the type demands it"))
+        found.append(Finding(code, name or _SECTION_OF.get(code, ""), "the type demands it"))
     return tuple(found)
+
+
+def _lacking(brief: KnowledgeBrief, errors: Sequence[str]) -> tuple[str, ...]:
+    """Return the questions whose sections the structure check found wanting."""
+    sections = {finding.place for finding in _structure_findings(errors)}
+    return tuple(question.question for question in brief.questions if question.section.value in sections)
 
 
 def _counted(codes: Any) -> dict[str, int]:

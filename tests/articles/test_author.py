@@ -80,8 +80,8 @@ def test_an_article_survives_its_json(topic, language, names, questions, type_) 
 def test_text_in_another_language_is_not_used() -> None:
     mixed = (
         "# Quotas\n\nDie Quota ist eine Grenze für den Speicherplatz eines Benutzers. A quota is a limit for the space "
-        "of a user.\n\nThe quota of a user is checked by the kernel at each write to the disk.\n\nWenn die Quota erreicht "
-        "ist, lehnt der Kernel jeden weiteren Schreibvorgang ab. Die Quota verhindert, dass ein Benutzer die Festplatte "
+        "of a user.\n\nThe quota of a user is checked by the kernel at each write to the disk.\n\nWenn die Quota erreicht "  # noqa: E501
+        "ist, lehnt der Kernel jeden weiteren Schreibvorgang ab. Die Quota verhindert, dass ein Benutzer die Festplatte "  # noqa: E501
         "füllt.\n"
     )
     article, _ = written("Quota", "de", ArticleType.CONCEPT, (make(mixed, title="Quotas", language="de"),))
@@ -94,7 +94,7 @@ def test_a_private_host_of_the_house_is_not_used_and_a_public_example_is() -> No
     from data.models import SourceClass
 
     text = (
-        "# Backup server\n\nThe backup server is a machine that keeps copies of all files. The backup server is reachable "
+        "# Backup server\n\nThe backup server is a machine that keeps copies of all files. The backup server is reachable "  # noqa: E501
         "as srv-backup01.corp.local from every office. When a copy fails, the backup server repeats it at night. The "
         "backup server prevents the loss of files.\n"
     )
