@@ -116,7 +116,7 @@ def export_folder(directory: Path, exported: Sequence[ExportItem], failed: Mappi
     owners = {names[item.article_id]: item for item in exported}
     for name, content in contents.items():
         entry = manifest.setdefault(name, {"article": owners[name].article_id, "sha256": ""})
-        entry["coming"] = _sha256(content)
+        entry["coming"] = sorted({*_ours(entry), _sha256(content)})
     _write(directory / MANIFEST, _manifest_bytes(manifest))
     written: list[str] = []
     unchanged: list[str] = []
@@ -152,6 +152,12 @@ def _names(manifest: Mapping[str, Mapping[str, Any]], exported: Sequence[ExportI
     return names
 
 
+def _ours(entry: Mapping[str, Any]) -> set[str]:
+    """Return the digests of what an export wrote under this entry's name, or was about to when it was stopped."""
+    coming = entry.get("coming", ())
+    return {str(one) for one in (entry.get("sha256"), *(coming if isinstance(coming, list) else ())) if one}
+
+
 def _put(path: Path, content: bytes, entry: Mapping[str, Any]) -> str:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         return "edited"
@@ -159,7 +165,7 @@ def _put(path: Path, content: bytes, entry: Mapping[str, Any]) -> str:
         present = path.read_bytes()
         if present == content:
             return "unchanged"
-        if _sha256(present) not in {entry.get("sha256"), entry.get("coming")}:
+        if _sha256(present) not in _ours(entry):
             return "edited"
     _write(path, content)
     return "written"
@@ -172,7 +178,7 @@ def _remove_stale(
     for name in sorted(manifest.keys() - set(kept)):
         path = directory / name
         if path.is_file() and not path.is_symlink():
-            if _sha256(path.read_bytes()) not in {manifest[name].get("sha256"), manifest[name].get("coming")}:
+            if _sha256(path.read_bytes()) not in _ours(manifest[name]):
                 edited.append(name)
                 continue
             path.unlink()

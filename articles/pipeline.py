@@ -55,7 +55,7 @@ from articles.roles import (
     ReconsiderRequest,
 )
 from articles.types import OPERATIONAL, REQUIRED_SECTIONS, Article, cited_evidence, structure_errors, topic_key
-from data.articles import attempts_with, rejection_reasons
+from data.articles import active_article, attempts_with, rejection_reasons
 from data.crud.articles import AttemptDraft, RecordAttempt, ReviewDraft, StageArticle
 from data.crud.engine import perform
 from data.events import (
@@ -530,7 +530,9 @@ class Synthesis:
             detail = {**run.log, "proposed": staged.proposed}
             return SynthesisResult("staged", "staged", staged.article_id, staged.revision, detail)
         if written.reason == "unchanged":
-            return SynthesisResult("unchanged", "unchanged", None, None, {**run.log, "message": written.message})
+            holder = await self._store.read(active_article, run.key)
+            detail = {**run.log, "message": written.message}
+            return SynthesisResult("unchanged", "unchanged", holder.id if holder else None, None, detail)
         raise _End(written.reason or "store_failed", {"message": written.message}, outside=written.status == "failed")
 
     def _attempt(
