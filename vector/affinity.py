@@ -229,8 +229,9 @@ def edge_difference(
     # An affinity that cannot be read (NaN) is no reason to keep an edge as it stands.
     moved |= ~(np.abs(old[2][in_old] - new[2][in_new]) <= changed)
     moved |= old[3][in_old] != new[3][in_new]
-    removed = np.setdiff1d(np.arange(len(old[0])), in_old)
-    fresh = np.setdiff1d(np.arange(len(new[0])), in_new)
+    going, coming = np.ones(len(old[0]), np.bool_), np.ones(len(new[0]), np.bool_)
+    going[in_old] = coming[in_new] = False
+    removed, fresh = np.flatnonzero(going), np.flatnonzero(coming)
     put = np.concatenate([fresh, in_new[moved]])
     order = np.argsort(put, kind="stable")
     added = np.concatenate([np.ones(len(fresh), np.bool_), np.zeros(int(moved.sum()), np.bool_)])

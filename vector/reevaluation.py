@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.clock import to_iso
+from data.clock import from_iso, to_iso
 from data.crud.batch import Batch
 from data.edges import count_by_kind
 from data.events import VECTOR_REBUILT
@@ -27,7 +27,7 @@ from data.progress import Progress, silent
 from data.schema import edge, embedding, neighbour
 from data.state import get_state
 from data.store import Store
-from data.vectors import StoredEdge, StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
+from data.vectors import StoredEdges, StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
 from vector.affinity import EdgeDifference, VectorGraph, edge_difference, vector_graph
 from vector.background import in_background
 from vector.lists import Kept, from_rows, step, to_rows
@@ -212,22 +212,22 @@ class Reevaluator:
             await write(self._store, Batch("damaged embeddings", embedding, deletes=keys))
 
     def _difference(
-        self, ids: Sequence[str], graph: VectorGraph, old: Sequence[StoredEdge]
+        self, ids: Sequence[str], graph: VectorGraph, old: StoredEdges
     ) -> tuple[EdgeDifference, list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the difference and the rows it writes and deletes."""
         count = len(ids)
         place = {node_id: row for row, node_id in enumerate(ids)}
-        present = [one for one in old if one.source_id in place and one.target_id in place]
-        lost = [one.id for one in old if one.source_id not in place or one.target_id not in place]
-        keys = np.array([_key(place[one.source_id], place[one.target_id], count) for one in present], np.int64)
-        # Of two edges between the same nodes (there should be none) the first stays.
-        keys, order = np.unique(keys, return_index=True)
-        doubled = set(range(len(present))) - set(order.tolist())
+        low = np.fromiter((place.get(end, -1) for end in old.sources), np.int64, len(old.ids))
+        high = np.fromiter((place.get(end, -1) for end in old.targets), np.int64, len(old.ids))
+        # An edge with an end that is gone, or stored the wrong way round, and the second of two alike: they go.
+        present = np.flatnonzero((low >= 0) & (low < high))
+        keys, first = np.unique(low[present] * count + high[present], return_index=True)
+        standing = present[first]
         before = (
             keys,
-            np.array([one.weight for one in present])[order],
-            np.array([one.affinity for one in present])[order],
-            np.array([one.duplicate for one in present], np.bool_)[order],
+            np.asarray(old.weights)[standing],
+            np.asarray(old.affinities)[standing],
+            np.asarray(old.duplicates, np.bool_)[standing],
         )
         now = (
             graph.source * np.int64(count) + graph.target,
@@ -236,34 +236,43 @@ class Reevaluator:
             graph.duplicate,
         )
         difference = edge_difference(before, now)
-        standing = {int(key): present[row] for key, row in zip(keys, order, strict=True)}
-        moment = self._store.clock.now()
-        upserts = []
-        for index in difference.put:
-            known = standing.get(int(now[0][index]))
-            meta: dict[str, Any] = {"affinity": round(float(graph.affinity[index]), 6)}
-            if graph.duplicate[index]:
-                meta["duplicate"] = True
-            upserts.append(
-                {
-                    "id": known.id if known else self._store.new_id("edge"),
-                    "source_id": ids[graph.source[index]],
-                    "target_id": ids[graph.target[index]],
-                    "kind": EdgeKind.VECTOR.value,
-                    "relation_type": None,
-                    "weight": round(float(graph.similarity[index]), 6),
-                    "meta": meta,
-                    "active": True,
-                    "created_at": known.created_at if known else moment,
-                    "updated_at": moment,
-                }
-            )
-        gone = [present[order[row]].id for row in difference.removed] + [present[row].id for row in doubled] + lost
-        return difference, upserts, [{"id": edge_id} for edge_id in gone]
+        put = now[0][difference.put]
+        at = np.minimum(np.searchsorted(keys, put), max(0, len(keys) - 1))
+        known = np.where(difference.added, -1, standing[at] if len(standing) else -1)
+        upserts = self._rows(ids, graph, difference.put, known, old)
+        staying = np.zeros(len(old.ids), np.bool_)
+        staying[standing] = True
+        staying[standing[difference.removed]] = False
+        return difference, upserts, [{"id": old.ids[row]} for row in np.flatnonzero(~staying).tolist()]
 
-
-def _key(first: int, second: int, count: int) -> int:
-    return min(first, second) * count + max(first, second)
+    def _rows(
+        self, ids: Sequence[str], graph: VectorGraph, put: NDArray[np.int64], known: NDArray[np.int64], old: StoredEdges
+    ) -> list[dict[str, Any]]:
+        """Return the rows of the edges `put` of `graph`; `known` is each one's place among the old, -1 for none."""
+        moment, kind = self._store.clock.now(), EdgeKind.VECTOR.value
+        columns = (
+            [ids[row] for row in graph.source[put].tolist()],
+            [ids[row] for row in graph.target[put].tolist()],
+            graph.similarity[put].astype(np.float64).round(6).tolist(),
+            graph.affinity[put].round(6).tolist(),
+            graph.duplicate[put].tolist(),
+            known.tolist(),
+        )
+        return [
+            {
+                "id": old.ids[row] if row >= 0 else self._store.new_id("edge"),
+                "source_id": source,
+                "target_id": target,
+                "kind": kind,
+                "relation_type": None,
+                "weight": weight,
+                "meta": {"affinity": affinity, "duplicate": True} if duplicate else {"affinity": affinity},
+                "active": True,
+                "created_at": from_iso(old.created[row]) if row >= 0 else moment,
+                "updated_at": moment,
+            }
+            for source, target, weight, affinity, duplicate, row in zip(*columns, strict=True)
+        ]
 
 
 def _counts(report: ReevaluationReport) -> Mapping[str, int]:
