@@ -24,6 +24,7 @@ from typing import Final
 
 from data.models import Label
 from data.text import STOP_WORDS, Identifier, IdentifierClass, detect_language, fold, identifiers, normalise
+from research.private import private_tokens
 from research.vocabulary import GENERIC_WEIGHT, NAME_WEIGHT, compound_parts, equivalents, keys, word_weight
 
 __all__ = ["CODE_CLASSES", "AnchorIndex", "AnchorWord", "LabelAnchors", "contradicts", "label_anchors"]
@@ -33,7 +34,8 @@ IDENTIFIER_WEIGHT: Final = 2.0
 VERSION_WEIGHT: Final = 0.6
 """A version names no subject by itself: one product has many problems (spec 05)."""
 MARKED_WEIGHT: Final = 2.0
-"""A long word with inner capitals (AssumeUDPEncapsulation) is a component's own name: as good as an identifier."""
+"""A long word with inner capitals or underscores (AssumeUDPEncapsulation, proxy_read_timeout) is a component's own
+name: as good as an identifier."""
 PART_SHARE: Final = 0.4
 """What a compound is worth where only its head is shown."""
 OWN_WORTH: Final = 0.4
@@ -52,8 +54,9 @@ CODE_CLASSES: Final = frozenset(
 )
 """Classes of which another member in a label's place contradicts it: error 691 is not error 809."""
 
-_TOKEN: Final = re.compile(r"[^\W_]+")
-_MARKED: Final = re.compile(r"(?=\w{10})[A-Za-z]+[a-z][A-Z]\w*")
+_TOKEN: Final = re.compile(r"[^\W_]\w*")
+"""A name written with underscores (proxy_read_timeout) is one word, in labels as in texts."""
+_MARKED: Final = re.compile(r"(?=\w{10})[A-Za-z]+[a-z][A-Z]\w*|[^\W_]\w*_\w+")
 _MIN_WORD: Final = 3
 _MIN_PART: Final = 5
 _MIN_COMPOUND: Final = 8
@@ -98,12 +101,12 @@ class LabelAnchors:
 @lru_cache(maxsize=4096)
 def label_anchors(label: Label) -> LabelAnchors:
     """Return the anchors of a label. A product that stands in a version ("Exchange 2019") is a word of it too."""
-    text = normalise(label.text)
+    text = _public(normalise(label.text))
     listed = identifiers(text)
     found = {item.value: item for item in listed}
     marked = {fold(match.group()) for match in _MARKED.finditer(text)}
     written = dict[str, str]()
-    for token in (*_plain_words(text, listed), *(part for item in found.values() for part in item.product.split())):
+    for token in (*_plain_words(text, listed), *(part for item in found.values() for part in _named_with(item))):
         written.setdefault(fold(token), token)
     language = detect_language(text)
     words = tuple(
@@ -117,6 +120,30 @@ def label_anchors(label: Label) -> LabelAnchors:
         for word, token in written.items()
     )
     return LabelAnchors(label, words, tuple(found.values()))
+
+
+def _named_with(item: Identifier) -> list[str]:
+    """Return the words inside an identifier that name something beside it.
+
+    Of a version its product, where a name with its version grown on ("IKEv2") is one word; of an error code
+    what it was written together with ("VPN-Fehler 809").
+    """
+    if item.cls is IdentifierClass.ERROR_CODE:
+        words = [token for token in _TOKEN.findall(item.text) if not token[0].isdigit()]
+        return [token for token in words if len(token) >= _MIN_WORD and word_weight(fold(token)) > GENERIC_WEIGHT]
+    return item.product.split() if " " in item.text else [item.text] if item.product else []
+
+
+def _public(text: str) -> str:
+    """Return `text` with its private tokens blanked: no page of the world can show a house's host or ticket number."""
+    for token in private_tokens(text):
+        start, end = token.start, token.end
+        while start > 0 and not text[start - 1].isspace():
+            start -= 1
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def _plain_words(text: str, listed: Sequence[Identifier]) -> Iterator[str]:
@@ -209,6 +236,10 @@ class AnchorIndex:
         """
         own = self._own[label]
         return not own or any(member.worth(mask) >= OWN_WORTH for member in own)
+
+    def tells_apart(self) -> bool:
+        """Tell whether some label has a word that names it alone: else no text can say which of them it means."""
+        return any(self._own)
 
     def shown(self, label: int, mask: int) -> list[str]:
         """Return the words of `label` that `mask` shows whole, as folded in the label."""

@@ -26,7 +26,9 @@ __all__ = ["ADJACENT", "Bridge", "OwnSpan", "PairReader", "own_passages", "own_s
 SOURCE: Final = 0
 TARGET: Final = 1
 ENOUGH: Final = 1.0
-"""Distinctive weight a sentence must show of a label, or all of it where the label has less: one name."""
+ENOUGH_SHARE: Final = 0.3
+ENOUGH_CAP: Final = 1.6
+"""Distinctive weight a sentence must show of a label: a name, of a long label a name and an ordinary word."""
 WHOLE: Final = 1.0
 ADJACENT: Final = 0.85
 TITLED: Final = 0.7
@@ -42,6 +44,10 @@ _REMEDY: Final = re.compile(
 )
 """At the end of what stands before a step: its heading says that it solves what the title names."""
 
+NEAR: Final = 140
+"""Characters around a cue in which its subject and object are looked for."""
+_CLAUSE_END: Final = re.compile(r"[;:()]")
+_NUMBER: Final = re.compile(r"\d+")
 _DOCUMENT_KINDS: Final = frozenset({NodeKind.SECTION, NodeKind.DOCUMENT, NodeKind.ARTICLE})
 _THREAT_CLASSES: Final = frozenset({IdentifierClass.CVE, IdentifierClass.TECHNIQUE})
 _UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
@@ -88,9 +94,12 @@ class PairReader:
         """Return the bridges of `text` in order; a sentence that bridges alone is not joined with its neighbour.
 
         Headings state nothing: they only help the sentences below them, as `heading` does from the start; what
-        stands below "Solution" is said to solve what the heading above it names.
+        stands below "Solution" is said to solve what the heading above it names. Where both labels name one thing,
+        what speaks of it says nothing about the two nodes.
         """
         found: list[Bridge] = []
+        if self.one_subject():
+            return found
         subject, part = heading, ""
         previous: Span | None = None
         for span in sentences(text):
@@ -100,12 +109,13 @@ class PairReader:
                 subject, previous = (subject if is_structural(sentence) else sentence), None
                 continue
             before = text[previous.start : previous.end] if previous else ""
-            if self._shows_both(sentence):
+            near = self.index.mask(f"{subject}. {before}")
+            if self._shows_both(sentence, near):
                 found.append(self._bridge(span.start, span.end, sentence, "", WHOLE))
-            elif before and self._shows_both(f"{before} {sentence}"):
+            elif before and self._shows_both(f"{before} {sentence}", near):
                 start = previous.start if previous else span.start
                 found.append(self._bridge(start, span.end, sentence, before, ADJACENT))
-            elif subject and self._shows_both(f"{subject}. {sentence}"):
+            elif subject and self._shows_both(f"{subject}. {sentence}", near):
                 found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {part}.", TITLED))
             previous = span
         return found
@@ -137,7 +147,7 @@ class PairReader:
         own = Direction.SOURCE_TO_TARGET if side == SOURCE else Direction.TARGET_TO_SOURCE
         relation, direction = None, Direction.UNDIRECTED
         for cue in cues_in(text):
-            found = self._direction(cue, text)
+            found = self._direction(cue, text, implied=side)
             if found is None and cue.order is not Order.BY_ROLE and self._presence(other, text[cue.end :]):
                 found = own if cue.order is Order.FORWARD else _reversed(own)
             if found is not None:
@@ -160,8 +170,18 @@ class PairReader:
         """Return what `text` shows of the label it shows less of."""
         return min(self._presence(SOURCE, text), self._presence(TARGET, text))
 
+    def one_subject(self) -> bool:
+        """Tell whether the labels name one thing in the same or another language, so that no text tells them apart."""
+        first, second = ({item.value for item in anchors.identifiers} for anchors in self.anchors)
+        return first == second and not self.index.tells_apart()
+
     def _same_report(self) -> bool:
-        """Tell whether two tickets report one thing: no identifier apart, and half of either label's words."""
+        """Tell whether two texts are about one thing: documents whose labels name it alike, or tickets that report it.
+
+        Tickets do where no identifier is apart and half of either label's words are in common.
+        """
+        if all(view.kind in _DOCUMENT_KINDS for view in self.views):
+            return self.one_subject() and self._same_words()
         if any(view.kind is not NodeKind.TICKET for view in self.views):
             return False
         first, second = ({item.value for item in anchors.codes} for anchors in self.anchors)
@@ -175,20 +195,35 @@ class PairReader:
         common = self.index.distinctive(SOURCE, labels[TARGET])
         return common >= SAME_WEIGHT or bool(first and first == second)
 
-    def _shows(self, label: int, text: str, mask: int) -> bool:
+    def _same_words(self) -> bool:
+        """Tell whether every word and number of either label stands in the other one too: part 2 is not part 3."""
+        labels = [view.label for view in self.views]
+        if _NUMBER.findall(labels[SOURCE]) != _NUMBER.findall(labels[TARGET]):
+            return False
+        return all(
+            len(self.index.shown(side, self.index.mask(labels[1 - side]))) == len(self.anchors[side].words)
+            for side in (SOURCE, TARGET)
+        )
+
+    def _shows(self, label: int, text: str, near: int) -> bool:
+        """Tell whether `text` speaks of the label; `near` is the mask of what stands above and before it."""
+        mask = self.index.mask(text)
         anchors = self.anchors[label]
         own = {item.value for item in anchors.codes}
-        if own and any(item.value in own for item in identifiers(text)):
+        here = [item for item in identifiers(text) if item.value in own] if own else []
+        if any(item.pins for item in here):
             return True
+        if here:  # a general code is shown by many products: which one it is must stand near it
+            return self.index.names(label, mask | near)
         if _contradicted(anchors, text):
             return False
-        enough = min(ENOUGH, anchors.distinctive or ENOUGH) - 1e-9
-        shown = self.index.distinctive(label, mask) >= enough
+        total = anchors.distinctive
+        enough = min(total or ENOUGH, max(ENOUGH, ENOUGH_SHARE * total), ENOUGH_CAP) - 1e-9
+        shown = self.index.distinctive(label, mask) >= enough and self.index.names(label, mask)
         return shown and self.index.shows_own(label, mask) and self.index.shows_weak(label, mask)
 
-    def _shows_both(self, text: str) -> bool:
-        mask = self.index.mask(text)
-        return self._shows(SOURCE, text, mask) and self._shows(TARGET, text, mask)
+    def _shows_both(self, text: str, near: int) -> bool:
+        return self._shows(SOURCE, text, near) and self._shows(TARGET, text, near)
 
     def _bridge(self, start: int, end: int, sentence: str, before: str, strength: float) -> Bridge:
         """Return the bridge of a sentence, which may need what stands `before` it to speak of both labels."""
@@ -204,15 +239,15 @@ class PairReader:
         clear = relation is not None or strength == ADJACENT or not negates(whole)
         return Bridge(start, end, whole, strength, denies(whole), clear and not hedges(whole), relation, direction)
 
-    def _direction(self, cue: CueHit, sentence: str, lead: str = "") -> Direction | None:
+    def _direction(self, cue: CueHit, sentence: str, lead: str = "", implied: int | None = None) -> Direction | None:
         """Return which way a cue reads, None where that is not clear: then it says nothing."""
         if cue.relation in _UNDIRECTED:
             return Direction.UNDIRECTED
         if cue.order is Order.BY_ROLE:
-            return self._by_role(cue.relation, sentence[cue.end :])
+            return self._by_role(cue.relation, sentence, _first_clause(sentence[cue.end :]), implied)
         if lead and cue.order is not Order.EXPLAINS:
             return None
-        parts = (f"{lead} {sentence[: cue.start]}", sentence[cue.end :])
+        parts = (_last_clause(f"{lead} {sentence[: cue.start]}"), _first_clause(sentence[cue.end :]))
         for acting, acted_on, first in (
             (SOURCE, TARGET, Direction.SOURCE_TO_TARGET),
             (TARGET, SOURCE, Direction.TARGET_TO_SOURCE),
@@ -223,13 +258,7 @@ class PairReader:
 
     def _stands_in(self, label: int, here: str, there: str) -> bool:
         """Tell whether one side of a cue names the label, and more of it than the other side."""
-        if self._presence(label, here) <= self._presence(label, there):
-            return False
-        own = {item.value for item in self.anchors[label].codes}
-        if own and any(item.value in own for item in identifiers(here)):
-            return True
-        mask = self.index.mask(here)
-        return self.index.names(label, mask) and self.index.shows_own(label, mask)
+        return self._presence(label, here) > self._presence(label, there) and self._named_in(label, here)
 
     def _presence(self, label: int, text: str) -> float:
         """Return the weight of what `text` shows of the label, its identifiers included."""
@@ -237,19 +266,32 @@ class PairReader:
         coded = any(item.value in own for item in identifiers(text)) if own else False
         return self.index.distinctive(label, self.index.mask(text)) + IDENTIFIER_WEIGHT * coded
 
-    def _by_role(self, relation: RelationType, after: str) -> Direction | None:
+    def _by_role(
+        self, relation: RelationType, sentence: str, after: str, implied: int | None = None
+    ) -> Direction | None:
         """Return who acts on whom, where one of the two is plainly what is to be solved or held off.
 
-        What a measure holds off is named behind the cue ("protects against …"), so it must be the problem.
+        The sentence with the cue must name the measure, unless it is `implied`: the node whose text it is.
+        What a measure holds off is named behind the cue ("protects against …"), so that must be the problem.
         """
         threat = relation is RelationType.MITIGATES
         roles = [self._is_threat(side) if threat else self._is_problem(side) for side in (SOURCE, TARGET)]
         if roles[SOURCE] == roles[TARGET]:
             return None
         problem = SOURCE if roles[SOURCE] else TARGET
-        if threat and not self._presence(problem, after):
+        named = implied == 1 - problem or self._named_in(1 - problem, sentence)
+        if not named or (threat and not self._named_in(problem, after)):
             return None
         return Direction.TARGET_TO_SOURCE if problem == SOURCE else Direction.SOURCE_TO_TARGET
+
+    def _named_in(self, label: int, text: str) -> bool:
+        """Tell whether `text` holds an identifier of the label, or a name that is its own."""
+        own = {item.value for item in self.anchors[label].codes}
+        if own and any(item.value in own for item in identifiers(text)):
+            return True
+        mask = self.index.mask(text)
+        shown = self.index.distinctive(label, mask) > 0 and self.index.names(label, mask)
+        return shown and self.index.shows_own(label, mask)
 
     def _remedy(self) -> tuple[RelationType | None, Direction]:
         """Return that one solves the other, where by their kinds one is a guide or product and one a problem."""
@@ -339,6 +381,16 @@ def _sentences_of(view: NodeView) -> Iterator[tuple[str, int, int]]:
 
 def _is_heading(text: str, start: int) -> bool:
     return text[text.rfind("\n", 0, start) + 1 : start].lstrip().startswith("#")
+
+
+def _first_clause(text: str) -> str:
+    """Return what stands near behind a cue: its object, and not what a later clause lists."""
+    return _CLAUSE_END.split(text[:NEAR], maxsplit=1)[0]
+
+
+def _last_clause(text: str) -> str:
+    """Return what stands near before a cue: its subject."""
+    return _CLAUSE_END.split(text[-NEAR:])[-1]
 
 
 def _contradicted(anchors: LabelAnchors, text: str) -> bool:

@@ -63,9 +63,10 @@ def plan_relation(request: RelationPlanRequest, embedder: Embedder) -> RelationP
         return RelationPlan(related=False, confidence=0.9, reason=f"different subjects: {why}")
     reader = PairReader(source, target)
     for anchors in reader.anchors:
-        if not anchors.distinctive and not anchors.identifiers:
+        if anchors.words and not anchors.distinctive and not anchors.identifiers:
             return RelationPlan(related=False, confidence=0.6, reason=f"“{anchors.label.text}” names no subject")
-    common = _in_common(reader)
+    private = not all(anchors.words or anchors.identifiers for anchors in reader.anchors)
+    common = "a label holds nothing public to compare" if private else _in_common(reader)
     if not common:
         near = _cosine(source, target, embedder)
         if near < NEAR_ENOUGH:
@@ -75,6 +76,8 @@ def plan_relation(request: RelationPlanRequest, embedder: Embedder) -> RelationP
         common = f"texts near each other (cosine {near:.2f}) without a common name"
     relation, direction = _expected(source, target)
     stated = _stated(request)
+    if not stated and reader.one_subject():
+        return RelationPlan(related=False, confidence=0.6, reason="no text can tell the two labels apart")
     return RelationPlan(
         related=True,
         relation_type=relation,

@@ -284,7 +284,7 @@ class _Guard:
         if here:  # a general code is no subject of its own: two products fail with one (spec 05)
             mask = window.mask | self.titled
             named = self.index.distinctive(label, mask) >= min(1.0, anchors.distinctive) - 1e-9
-            return named and self.index.shows_weak(label, mask)
+            return named and self.index.names(label, mask) and self.index.shows_weak(label, mask)
         return self._enough(label, window.mask)
 
     def _enough(self, label: int, mask: int) -> bool:

@@ -68,7 +68,71 @@ GENERIC: Final = """
     machen geworden only just directly direkt central zentral automatically automatisch automatische automatischer
     manually manuell after before during since nach vor seit beim waehrend runbook abschnitt section kapitel chapter
     note notiz merkblatt call calls called says moved move moves umgezogen umzug migration migrated bricht brechen ab
-    an auf
+    an auf abbildung able accept accepted according across action actions actual actually addition additional adjust
+    advanced advantage aehnlich aehnliche aehnlicher aktion allow allowed allowing allows along alternative
+    alternatively amount analyse andererseits anfang angeben angegeben angepasst angesehen angewendet angezeigt
+    anschliessend anstatt anweisung anweisungen anzahl appear appended applied applies apply approach appropriate
+    arbeit arbeiten arbeitet architecture asked assigned associated assume attempt attempts aufgefuehrt aufgenommen
+    aufgerufen aufgrund aufruf aufrufen ausdruck ausdruecklich ausfuehren ausfuehrlich ausfuehrung ausgangspunkt
+    ausgefuehrt ausgewaehlt ausserdem auswaehlen auswahl auszufuehren auszuwaehlen auto available avoid aware back
+    basiert basis beachten bearbeiten become becomes bedarf bedeutet bedeutung befinden befindet befindlichen beginn
+    beginnen beginnt begriff behandelt behavior beispielsweise bekannt benannt benoetigen benoetigt benoetigten
+    benutzt benutzten bereit bereitgestellt bereitgestellte beruecksichtigt beschraenken beschraenkt beschreibt
+    beschrieben besondere besonderen besonders besser bestehen bestehende bestehenden besteht bestimmen bestimmt
+    bestimmte bestimmten bestimmter beteiligten betrieb better bevor bezeichnet bezeichnung beziehen bezieht
+    beziehungsweise bieten bietet binding blick bringt buch buches built care certain choose chosen combination comes
+    communicate community compatible compile compiled complete completely complex condition conditions considered
+    continue controlled corresponding course cron dar dargestellt dazugehoerigen decision dedicated define defined
+    defines definiert definitions deliver delivered depending depends deprecated derartige derselben described
+    describes designed desired determine deutlich developed developers diejenigen dient discussion doesn dokumentiert
+    don due dynamic dynamically earlier easily easy ebenso editieren editiert effect eher eigene eigenen eigentlich
+    eindeutig einfach einfache einfachen einfacher einfachste eingesetzt eingestellt einsatz einschliesslich
+    einschraenkungen einzelheiten einzelnen einzige einzigen einzurichten empfiehlt empfohlen encoded end ende
+    englisch enough ensure enthaelt enthalten enthaltenen entire entscheiden entscheidung entsprechen entsprechend
+    entsprechende entsprechenden entspricht entwickeln entwickelt entwicklung erfolgt erforderlich erforderlichen
+    erfordern erfordert erfuellt ergebnis ergebnisse ergibt erhaelt erhalten erkennen erklaert erlaubt erledigt
+    erleichtert ermoeglichen ermoeglicht erneut erreichen erreicht erscheinen erscheint ersetzen ersetzt erwarten
+    erzeugen erzeugt especially established everything exactly except exceptions execute exist existing exists
+    explicit explicitly export externe externen extra fact far fest festgelegt festgelegten festlegen feststellen
+    festzulegen final finally folgen folgende folgenden folgt follow followed following follows force fortunately
+    forward foundation free freie freien frequently frueher fuegen fuehren fuehrt fully future geben gefolgt gegensatz
+    gehoeren gehoert gemacht gemeinsam gemeinschaft genannt genauer genauso generate generated generic genommen
+    genuegt genutzt gerade gesamte geschickt geschieht geschrieben gesetzt gespeichert gestellt getrennt gewaehlt
+    gewoehnlich gilt give given gives gleich gleiche gleichen gleichzeitig gluecklicherweise good grafische grafischen
+    graphical greater grundlegende gut gute guter haelt haeufig haeufigsten halten hand handelt handle handling hard
+    heisst heruntergeladen hierdurch hierfuer hierzu high higher hilfreich hilft hinaus hinzu hinzugefuegt
+    hinzuzufuegen hochfahren identifizieren identifiziert ignored ignoriert immediately implement implementation
+    implementations implemented implements important include included includes including incoming indicate indicates
+    individual informiert initial innerhalb insbesondere integration integriert intended interessant interne
+    jeweiligen jeweils keep keeping kennen kennt kept know known kommen kommunikation komplexitaet konfigurierung
+    kopieren kosten kriterien kultur kurz kurzer laedt lang lange last latter laufenden least lediglich left legen
+    legt leicht leider lesen less let letzte letzten liegt like likely loaded located lokale lokalen looks lower made
+    main maintain maintained maintainer make makes making managed management manager manchmal manner meaning means
+    meisten methode methoden minimal mithilfe modification modified modify moechte moechten moeglicherweise multiple
+    natuerlich necessarily necessary need needed needs nehmen never next niemals noetig non none normal normale
+    normalen normalerweise normally nuetzlich nutzung oben obtained oeffentlichen offensichtlich official offizielle
+    offiziellen oft order original originally otherwise outside overhead override parent part particular parts party
+    pass passed passenden perform performed perhaps personen place plain point possible praxis pre preferred present
+    prevent previous prinzip prior probably profitieren project properly provide provided provider provides purpose
+    purposes qualified reached readable real reason reasons receive received receives receiving recent recommended
+    reconfigure reduce regardless regelmaessig regular reihe reihenfolge related relative relevant remain remains
+    replace replaced require required requirements requires rest result resulting results return returned reverse safe
+    sample satz schliesslich schnell schreiben schritt schritte schwierig sehen sei seines seitenleiste selten sent
+    separate separated setzt shown sicherzustellen side siehe sieht similar simple simply single sinn sinnvoll
+    situation sodass sofort solange spaeter special specific specifically specified specifies specify specifying
+    speichert speziell spezielle stabilen stable standardmaessig statt stattdessen stellen stellt step steps strict
+    style sub subject successful successfully sufficient sure taeglich take takes tatsaechlich tatsaechlichen teil
+    teile thema third tipp together top translation treated treffen true try trying tun turn typical typically
+    uebereinstimmung ueberpruefen ueberprueft ueberpruefung uebersetzt ueblichen ueblicherweise uebrigen umfasst
+    umgehen unabhaengig unbedingt unlike unmittelbar unstable unternehmen unterschiedlichen unterstuetzen unterstuetzt
+    unterstuetzung urspruenglich urspruenglichen usually valid variety veraendern veraendert veraenderungen verfahren
+    verfolgen verfuegbar verfuegbare verfuegbaren verfuegt verfuegung vergleich verhalten verhindern verhindert
+    vermeiden vermieden veroeffentlicht veroeffentlichung verstaendnis verstehen versuchen versucht verteilt verwalten
+    verwaltet vielleicht voellig vollstaendig vollstaendige vollstaendigen vorgaenge vorgang vorhanden vorhandenen
+    vorsicht vorteil waeren wahl wahrscheinlich want weiss weit weitere weiteren weiterhin welt wenigstens werfen
+    whatever whole wichtig wichtige wichtigen wichtiger wichtigsten wirklich wish woerterverzeichnis wohl wollen
+    worten write writing written yes zahl zahlen zahlreiche zahlreichen zeitpunkt ziehen ziemlich zuerst zugeordnet
+    zugreifen zunaechst zurueck zusaetzlich zusaetzliche zusaetzlichen zusammen zusammenhang zuvor zuzugreifen zweck
 """
 
 ORDINARY: Final = """
@@ -109,7 +173,27 @@ ORDINARY: Final = """
     erneuern verteilen verteilung bereitstellen bereitstellung zugang einwahl verlust verloren lost leeren leert
     inspecting flushing limiting restricting growth resource resources ressource ressourcen size groesse limit limits
     grenze grenzen schutz schuetzen protection username benutzername benutzernamen deployment rollout ausrollen
-    wechsel wechseln austausch uebertragung uebertragen transfer transfers
+    wechsel wechseln austausch uebertragung uebertragen transfer transfers abhaengigkeit abhaengigkeiten addr
+    administratorrechte agent alias aliases arbeitsplatzrechner architektur architekturen archiv archive archives
+    argument arguments attribute attributes auth background befehl befehle befehlen befehls befehlszeile bereich
+    betriebssystem betriebssystemen bit boolean bytes chain character characters com command commands comment
+    compatibility component components conf content contents context control controls copy daemon daemons dateisystem
+    dateisystems datenverkehr debug debugging default defaults dev distribution distributionen distributions dump
+    ebene eingabe element elemente entries entry entwickler environment environments etc extension extensions external
+    feld field fields filename filesystem filesystems firmware flag flags form format formats global handbuchseite
+    handbuchseiten hash hilfsprogramm hilfsprogramme home html http https identitaet identity ignore inhalt input
+    inside instance instances instanz integer integritaet internal internet interval ipv konfigurationsdatei
+    konfigurationsdateien konsole kontrolle layer length level levels lib line lines link links load loading localhost
+    location locations look major map mapping match matches matching max maximum mechanism mechanisms method methods
+    minimum mode modern modul modus multi net netzwerkkarte object objects operating operation operations org ort
+    output owner ownership paketbetreuer parameter parameters path pathname performance pfad php platte platten prefix
+    prioritaet priority private privileges projekt projekte projekts protokolldateien public quellcode quellen ram
+    random range readme rewrite rom root sbin scope secret select selected selection sha shell sign signature signed
+    skript socket source sources space speed speicherplatz sprache sprachen srv ssl standard standards state static
+    status stream string strings struktur suffix suite syntax sys target tcp term terms text tls tmp track transport
+    trust trusted tuning udp umgebung uri usage usr var variable variablen variables verification verwaltung view
+    webseite webserver wiki www xml zeichen zeile zeilen zero ziel ziele scan scans scanning scannen gescannt dialog
+    dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.

@@ -161,10 +161,10 @@ L2TP = node("L2TP in der Einwahl", kind=NodeKind.NOTE)
 IKE = node("IKEv2 für Notebooks", kind=NodeKind.NOTE)
 
 TYPES = [
-    (VPN, KEY, "Den Fehler 809 beseitigt AssumeUDPEncapsulation.", "solves", "target_to_source"),
+    (VPN, KEY, "Den VPN-Fehler 809 beseitigt AssumeUDPEncapsulation.", "solves", "target_to_source"),
     (VPN, KEY, "Der VPN-Fehler 809 wird durch fehlendes NAT-Traversal verursacht.", "causes", "target_to_source"),
-    (VPN, KEY, "NAT-Traversal führt ohne Zutun zu Fehler 809.", "causes", "target_to_source"),
-    (NGINX, POOL, "HTTP 502 after deployment is caused by a renamed PHP-FPM pool.", "causes", "target_to_source"),
+    (VPN, KEY, "NAT-Traversal führt ohne Zutun zum VPN-Fehler 809.", "causes", "target_to_source"),
+    (NGINX, POOL, "HTTP 502 of nginx is caused by a renamed PHP-FPM pool.", "causes", "target_to_source"),
     (LSASS, PPL, "RunAsPPL protects against T1003.001.", "mitigates", "target_to_source"),
     (LSASS, PPL, "T1003.001 is mentioned beside Credential Guard.", "related_to", "undirected"),
     (L2TP, IKE, "IKEv2 löst L2TP auf allen Notebooks ab.", "supersedes", "target_to_source"),
@@ -206,6 +206,14 @@ def test_a_step_below_a_solution_heading_solves_what_the_title_names() -> None:
 
 def test_a_word_that_both_labels_have_speaks_for_neither() -> None:
     assert not review(NGINX, POOL, "Install nginx from the repository and start nginx.").accept
+
+
+def test_a_general_code_needs_a_name_of_its_label_near_it() -> None:
+    dcom = node("DCOM 0x80070005 when the scan service starts", language="en")
+    folder = node("Permissions of SoftwareDistribution", kind=NodeKind.ARTICLE, language="en")
+    plain = "Reset the permissions of SoftwareDistribution, and 0x80070005 disappears."
+    assert not review(dcom, folder, plain).accept
+    assert review(dcom, folder, plain.replace("and 0x80070005", "and 0x80070005 of DCOM")).accept
 
 
 def test_own_spans_stand_in_the_nodes_verbatim() -> None:
