@@ -7,6 +7,7 @@ Pure functions without store or network. The parts live beside this module (`cha
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -46,6 +47,10 @@ _MIN_COMPOUND: Final = 5
 ("rat" in "Beratung") would match by chance."""
 
 
+_STEMMING: Final = threading.Lock()
+"""A stemmer keeps the word it works on in itself: two threads at once would get each other's letters."""
+
+
 @lru_cache(maxsize=4)
 def _stemmer(language: str) -> Any:
     import snowballstemmer
@@ -58,7 +63,9 @@ def stem(word: str, language: str) -> str:
     """Return the snowball stem of a folded `word`, folded again; `und` and words with digits stay whole."""
     if language not in {"de", "en"} or any(c.isdigit() for c in word):
         return word
-    return fold(str(_stemmer(language).stemWord(word)))
+    with _STEMMING:
+        stemmed = _stemmer(language).stemWord(word)
+    return fold(str(stemmed))
 
 
 def _tokens(text: str, *, without_identifiers: bool) -> Iterable[str]:
