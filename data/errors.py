@@ -14,6 +14,7 @@ Every message is one sentence a person can act on: what happened, where, and wha
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from datetime import datetime
 from pathlib import Path
@@ -102,6 +103,8 @@ _UNAVAILABLE: Final = {
         "reading or writing {path} failed ({detail}); check the disk and its free space, then try again",
     ),
 }
+_ROOM: Final = 64 * 1024
+"""Bytes free below which a disk counts as full: the least that SQLite asks for to open a database."""
 _DAMAGED: Final = {
     sqlite3.SQLITE_CORRUPT: "{path} is damaged ({detail}); restore a backup with `brain restore`, keep this file",
     sqlite3.SQLITE_NOTADB: "{path} is not a database; restore a backup with `brain restore` or move the file away",
@@ -118,6 +121,8 @@ def translate(error: SQLAlchemyError | sqlite3.Error, path: Path) -> StoreError 
         return ValueError(f"a value cannot be stored: {original}")
     code = getattr(original, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
+    if primary == sqlite3.SQLITE_IOERR and _is_full(path):  # what SQLite says where its shared index finds no room
+        primary = sqlite3.SQLITE_FULL
     if primary in _UNAVAILABLE:
         reason, sentence = _UNAVAILABLE[primary]
         return StoreUnavailable(sentence.format(path=path, detail=original), reason=reason)
@@ -126,3 +131,10 @@ def translate(error: SQLAlchemyError | sqlite3.Error, path: Path) -> StoreError 
     if isinstance(error, IntegrityError | sqlite3.IntegrityError):
         return ConstraintViolated(f"the write breaks a rule of the store and was not kept: {original}")
     return StoreError(f"the store at {path} refused a statement: {original}")
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _ROOM
+    except OSError:
+        return False

@@ -209,8 +209,14 @@ class HomeLock:
             raise HomeLocked(
                 f"{self._path.parent} is in use by {who}{when}; stop it first or use another home", pid=pid, since=since
             ) from None
-        os.ftruncate(handle, 0)
-        os.write(handle, json.dumps({"pid": os.getpid(), "since": to_iso(self._clock.now())}).encode())
+        try:
+            os.ftruncate(handle, 0)
+            os.write(handle, json.dumps({"pid": os.getpid(), "since": to_iso(self._clock.now())}).encode())
+        except OSError as error:
+            os.close(handle)
+            raise StoreUnavailable(
+                f"cannot write to {self._path}: {error.strerror}; free some space, then try again", reason="disk_full"
+            ) from error
         self._handle = handle
 
     def release(self) -> None:

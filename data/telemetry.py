@@ -7,7 +7,6 @@ query builder, and the daemon's `/status` never waits for the writer or for the 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -104,24 +103,42 @@ def _read_only(database: Path) -> Iterator[sqlite3.Connection]:
     if not database.is_file():
         raise MissingStore(f"There is no store at {database} yet")
     try:
-        with closing(sqlite3.connect(_address(database), uri=True, timeout=10)) as connection:
-            connection.isolation_level = None
+        with closing(_connected(database)) as connection:
             _check_revision(connection, database)
             yield connection
     except sqlite3.Error as error:
-        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        if _code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             raise TelemetryError(
                 f"{database} is damaged ({error}); restore a backup with `brain restore`, keep this file"
             ) from error
         raise TelemetryError(f"{database} cannot be read ({error}); `brain doctor` looks closer") from error
 
 
-def _address(database: Path) -> str:
-    # On a read-only medium SQLite cannot make the shared index that a WAL database is read through; there nobody
-    # writes either, so it needs none.
-    wal = database.with_name(database.name + "-wal")
-    frozen = not os.access(database.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
-    return f"{database.absolute().as_uri()}?mode=ro" + ("&immutable=1" if frozen else "")
+def _connected(database: Path) -> sqlite3.Connection:
+    """Return a connection for reading.
+
+    A WAL database is read through a shared index, for which a read-only or full disk has no room. Where none is
+    there and no log either, nobody has the database open, and it can be read without one.
+    """
+    address = f"{database.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, timeout=10, isolation_level=None)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        log = database.with_name(database.name + "-wal")
+        alone = not (log.exists() and log.stat().st_size)
+        if _code(error) in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY} and alone:
+            return sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
+        raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _check_revision(connection: sqlite3.Connection, database: Path) -> None:
@@ -136,9 +153,7 @@ def _check_revision(connection: sqlite3.Connection, database: Path) -> None:
             f"{database} was written by a later version (revision {row[0]}, this one knows {HEAD}); update neural-brain"
         )
     if row[0] != HEAD:
-        raise TelemetryError(
-            f"{database} is of an earlier version; `brain doctor` brings it up to date"
-        )
+        raise TelemetryError(f"{database} is of an earlier version; `brain doctor` brings it up to date")
 
 
 def _row(connection: sqlite3.Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:
