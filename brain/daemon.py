@@ -50,39 +50,36 @@ async def run_daemon(settings: Settings, *, clock: Clock | None = None) -> None:
     """
     clock = clock or SystemClock()
     access = access_policy(settings.api_host, settings.api_token)
+    stop = asyncio.Event()
     await asyncio.to_thread(prepare_home, settings.home)
-    with HomeLock(settings.home, clock=clock), _listen(settings) as listener:
+    with HomeLock(settings.home, clock=clock), _listen(settings) as listener, _signals(settings, stop):
         async with open_runtime(settings, clock=clock) as runtime:
-            await _Daemon(settings, runtime, clock).run(listener, access)
+            await _Daemon(settings, runtime, clock, stop).run(listener, access)
 
 
 class _Daemon:
-    def __init__(self, settings: Settings, runtime: Runtime, clock: Clock) -> None:
+    def __init__(self, settings: Settings, runtime: Runtime, clock: Clock, stop: asyncio.Event) -> None:
         self.settings, self.runtime, self.clock = settings, runtime, clock
         self.passes = Passes(runtime)
         self.started_at, self.started = clock.now(), clock.monotonic()
-        self.supervisor = Supervisor(self._loops(), journal=_Journal(runtime), clock=clock)
+        self.supervisor = Supervisor(self._loops(), journal=_Journal(runtime), clock=clock, stop=stop)
 
     async def run(self, listener: socket.socket, access: Any) -> None:
         from brain.api.app import create_app
 
         app = create_app(version=VERSION, access=access, status=self.status, ready=self.ready)
         host, port = listener.getsockname()[:2]
-        with _signals(self.stop):
-            await self.runtime.store.log(Event(DAEMON_STARTED, {"pid": os.getpid(), "version": VERSION, "port": port}))
-            log.info("Neural Brain runs", url=f"http://{host}:{port}/status", home=str(self.settings.home))
-            async with asyncio.TaskGroup() as group:
-                server = _server(app)
-                serving = group.create_task(server.serve(sockets=[listener]))
-                await self.supervisor.run(grace=self.settings.shutdown_grace)
-                server.should_exit = True
-                await serving
-            await self.runtime.store.log(Event(DAEMON_STOPPING, {"pid": os.getpid()}))
+        await self.runtime.store.log(Event(DAEMON_STARTED, {"pid": os.getpid(), "version": VERSION, "port": port}))
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/status"
+        log.info("Neural Brain runs", url=url, home=str(self.settings.home))
+        async with asyncio.TaskGroup() as group:
+            server = _server(app)
+            serving = group.create_task(server.serve(sockets=[listener]))
+            await self.supervisor.run(grace=self.settings.shutdown_grace)
+            server.should_exit = True
+            await serving
+        await self.runtime.store.log(Event(DAEMON_STOPPING, {"pid": os.getpid()}))
         log.info("Neural Brain stopped")
-
-    def stop(self) -> None:
-        log.info("stopping", grace_s=self.settings.shutdown_grace.total_seconds())
-        self.supervisor.stop()
 
     async def status(self) -> dict[str, Any]:
         """Build the status document on a thread: nothing here waits for the writer or holds the event loop."""
@@ -140,14 +137,15 @@ def _listen(settings: Settings) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _signals(stop: Any) -> Iterator[None]:
-    """The first signal asks for an orderly end; the second takes the default way out."""
+def _signals(settings: Settings, stop: asyncio.Event) -> Iterator[None]:
+    """The first signal sets `stop` and asks for an orderly end; the second takes the default way out."""
     loop = asyncio.get_running_loop()
 
     def first() -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-        stop()
+        log.info("stopping", grace_s=settings.shutdown_grace.total_seconds())
+        stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, first)

@@ -58,13 +58,15 @@ class LoopStatus:
 
 
 class Supervisor:
-    """Runs loops until it is told to stop; owns their tasks, so none is ever orphaned."""
+    """Runs loops until it is told to stop (`stop()`, or the event it was given); owns their tasks: none is orphaned."""
 
-    def __init__(self, loops: Sequence[Loop], *, journal: Journalist, clock: Clock) -> None:
+    def __init__(
+        self, loops: Sequence[Loop], *, journal: Journalist, clock: Clock, stop: asyncio.Event | None = None
+    ) -> None:
         self._loops = tuple(loops)
         self._journal = journal
         self._clock = clock
-        self._stop = asyncio.Event()
+        self._stop = stop or asyncio.Event()
         self._wake = {loop.name: asyncio.Event() for loop in loops}
         self._noted: dict[str, tuple[tuple[str, str | None], float]] = {}
         self.status = {loop.name: LoopStatus(state="waiting" if loop.enabled else "off") for loop in loops}

@@ -84,9 +84,11 @@ def build_sample_home(home: Path, *, pairs: int = 10, tasks: int = 3) -> Path:
             await load_sample(runtime)
             await passes.learn()
             await passes.maintain()
-            await passes.think(limit=pairs)
-            await passes.scan()
-            await passes.work(limit=tasks)
+            if pairs:
+                await passes.think(limit=pairs)
+            if tasks:
+                await passes.scan()
+                await passes.work(limit=tasks)
 
     asyncio.run(build())
     return home
