@@ -64,7 +64,7 @@ MOST_CRITERIA: Final = 3
 MOST_VERSIONS: Final = 3
 MOST_OPTIONS: Final = 6
 MOST_FRESH: Final = 2
-MOST_EMBEDDED: Final = 120
+MOST_EMBEDDED: Final = 80
 """Sentences embedded for one draft; a second on two cores."""
 FACT_TOPIC: Final = 0.45
 """Least share of the topic in a fact with its passage and headings."""

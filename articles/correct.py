@@ -123,19 +123,21 @@ def _corrected(section: DraftSection, places: set[str], codes: dict[str, set[str
 
 
 def _broken_up(section: DraftSection) -> DraftSection:
-    """Return `section` with a lead-in before every second claim and every step but the first."""
-    paragraphs = tuple(
-        tuple(
-            claim.model_copy(update={"lead_in": claim.lead_in or ("also" if index % 2 else "")})
-            for index, claim in enumerate(group)
-        )
-        for group in section.paragraphs
-    )
+    """Return `section` with a lead-in before every claim and every step but the first."""
+    number = -1
+    paragraphs = []
+    for group in section.paragraphs:
+        claims = []
+        for claim in group:
+            number += 1
+            lead = "" if number == 0 else "also" if number % 2 else "adds"
+            claims.append(claim.model_copy(update={"lead_in": claim.lead_in or lead}))
+        paragraphs.append(tuple(claims))
     steps = tuple(
         step.model_copy(update={"lead_in": step.lead_in or (STEP_LEAD_INS[index % 3] if index else "")})
         for index, step in enumerate(section.steps)
     )
-    return section.model_copy(update={"paragraphs": paragraphs, "steps": steps})
+    return section.model_copy(update={"paragraphs": tuple(paragraphs), "steps": steps})
 
 
 def _refilled(draft: ArticleDraft, request: CorrectionRequest, embedder: Embedder, guard: GuardPolicy) -> ArticleDraft:
@@ -154,7 +156,9 @@ def _refilled(draft: ArticleDraft, request: CorrectionRequest, embedder: Embedde
         present = sections.get(name)
         if present is not None and (present.steps or present.facts or present.options):
             continue
-        claims = fresh_claims(request.background, tuple(sections.values()), draft.summary, name, embedder, guard)
+        # what was taken out must not come back: everything the criticised draft said counts as said
+        said = (*request.draft.sections, *sections.values())
+        claims = fresh_claims(request.background, said, request.draft.summary, name, embedder, guard)
         if claims:
             paragraphs = (*(present.paragraphs if present else ()), claims)
             sections[name] = DraftSection(name=name, paragraphs=paragraphs)

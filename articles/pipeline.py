@@ -180,10 +180,13 @@ class Synthesis:
         return bool(set(run.evidence) - before)
 
     async def _shelve(self, run: RunState) -> Shelf:
-        shelf, _ = await asyncio.to_thread(
-            shelve, run.texts(), run.request.topic, run.request.language, self._embedder, self._brief
-        )
-        return shelf
+        ids = frozenset(one.evidence.id for one in run.texts())
+        if run.shelf is None or run.shelf[0] != ids:
+            shelf, _ = await asyncio.to_thread(
+                shelve, run.texts(), run.request.topic, run.request.language, self._embedder, self._brief
+            )
+            run.shelf = (ids, shelf)
+        return run.shelf[1]
 
     # -- plan, brief, draft ---------------------------------------------------------------------------------------
 

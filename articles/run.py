@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from articles.drafts import Shelf
 from data.evidence import EvidenceText, text_digest
 from data.models import ArticleType
 
@@ -83,6 +84,8 @@ class RunState:
     type: ArticleType | None = None
     asked_more: bool = False
     reconsidered: bool = False
+    shelf: tuple[frozenset[str], Shelf] | None = None
+    """The passages about the topic, and of which evidence they were cut: embedding them again would change nothing."""
     log: dict[str, Any] = field(default_factory=dict)
 
     def texts(self) -> list[EvidenceText]:
