@@ -1,13 +1,15 @@
 """The operator's own documents: indexed for search, read in full when asked (spec 04, Search).
 
 Everything below the library's folder is taken as it is, login pages and link lists too: judging is the evidence
-gate's work. Reading goes back to the file's bytes every time; the index only finds.
+gate's work. Reading goes back to the file's bytes every time; the index only finds. What was extracted of these very
+bytes a short while ago is not extracted again: one page answers many questions of a pass.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +39,7 @@ __all__ = ["IndexReport", "Library", "LibraryHit", "NotInLibrary"]
 
 _BATCH: Final = 32  # documents in one write: a stop in the middle loses no more than these
 _SCHEME: Final = "library:"
+_RECENT_CHARS: Final = 8_000_000  # of text kept as it was extracted, 8 to 32 MB: some hundred pages, or 16 books
 
 
 class NotInLibrary(LookupError):
@@ -69,6 +72,7 @@ class Library:
         self._root = root
         self._extractor = extractor
         self._max_bytes = max_bytes or ExtractLimits().bytes
+        self._recent: OrderedDict[tuple[str, str, Collection], Document] = OrderedDict()
 
     async def index(self, progress: Progress = silent) -> IndexReport:
         """Bring the index up to the folder: new, changed and vanished documents, in batches.
@@ -119,7 +123,13 @@ class Library:
         path = await asyncio.to_thread(self._resolved, url)
         collections, _ = await asyncio.to_thread(read_collections, self._root, [path])
         data = await asyncio.to_thread(self._bytes, path)
-        return await self._document(path, data, _collection(collections, path))
+        collection = _collection(collections, path)
+        key = (path, hashlib.sha256(data).hexdigest(), collection)
+        document = self._recent.pop(key, None) or await self._document(path, data, collection)
+        self._recent[key] = document
+        while sum(len(one.text) for one in self._recent.values()) > _RECENT_CHARS and len(self._recent) > 1:
+            self._recent.popitem(last=False)
+        return document
 
     def _resolved(self, url: str) -> str:
         """Return the path below the root that `url` names; nothing outside of it, no link, no hidden file."""

@@ -204,6 +204,16 @@ async def test_reading_goes_to_the_file_as_it_is_now(library: Library, root: Pat
     assert (await library.read("library:vendor/vpn-809.html")).text == "Moved away."
 
 
+async def test_the_same_bytes_are_extracted_once(library: Library, root: Path, reader: Counting) -> None:
+    reader.asked.clear()
+    first = await library.read("library:vendor/vpn-809.html")
+    os.utime(root / "vendor" / "vpn-809.html", (1, 1))
+    assert await library.read("library:vendor/vpn-809.html") == first
+    assert reader.asked == ["library:vendor/vpn-809.html"]
+    (root / "vendor" / "collection.toml").write_text('publisher = "Other"\n', encoding="utf-8")
+    assert (await library.read("library:vendor/vpn-809.html")).publisher == "Other"
+
+
 async def test_a_name_with_blanks_and_umlauts_makes_a_url_that_reads(store: Store, root: Path) -> None:
     (root / "wiki" / "Größe ändern?.md").write_text("# Größe ändern\n\nWorte über Postfächer.", encoding="utf-8")
     library = Library(store, root, InlineExtractor())
