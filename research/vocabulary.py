@@ -193,7 +193,8 @@ ORDINARY: Final = """
     status stream string strings struktur suffix suite syntax sys target tcp term terms text tls tmp track transport
     trust trusted tuning udp umgebung uri usage usr var variable variablen variables verification verwaltung view
     webseite webserver wiki www xml zeichen zeile zeilen zero ziel ziele scan scans scanning scannen gescannt dialog
-    dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol
+    dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol ping pings traceroute bandbreite
+    latenz latency
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.
