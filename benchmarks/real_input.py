@@ -103,12 +103,18 @@ def fetch(cache: Path) -> Path:
     """Download and unpack the packages once; return the folder with their documents."""
     debs, root = cache / "debs", cache / "root"
     debs.mkdir(parents=True, exist_ok=True)
-    for package in PACKAGES:
-        if not list(debs.glob(f"{package}_*.deb")):
-            subprocess.run(["apt-get", "download", package], cwd=debs, check=True, stdout=sys.stderr)
-    if not root.exists():
+    missing = [package for package in PACKAGES if not list(debs.glob(f"{package}_*.deb"))]
+    if missing:
+        download = ["apt-get", "download", *missing]
+        if subprocess.run(download, cwd=debs, check=False, stdout=sys.stderr).returncode != 0:
+            # a fresh container knows no package until its lists are there
+            subprocess.run(["apt-get", "update"], check=True, stdout=sys.stderr)
+            subprocess.run(download, cwd=debs, check=True, stdout=sys.stderr)
+    if missing or not (root / "complete").exists():
+        shutil.rmtree(root, ignore_errors=True)
         for deb in sorted(debs.glob("*.deb")):
             subprocess.run(["dpkg", "-x", str(deb), str(root)], check=True)
+        (root / "complete").touch()
     return root / "usr" / "share" / "doc"
 
 
@@ -260,9 +266,8 @@ def main() -> int:
             f"  {', '.join(one['origins'])}: {one['topic']}: {one['evidence']} texts, {one['reason'] or 'an article'}"
         )
     print("\n" + "\n".join(document["trace"]))
-    print(
-        f"\n{document['nodes_with_content']} nodes with content; helper processes: {document['helper_peak_rss_mib']} MiB"
-    )
+    print(f"\n{document['nodes_with_content']} nodes with content")
+    print(f"the largest helper process took {document['helper_peak_rss_mib']} MiB")
     if options.json:
         options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
     return 0 if document["traced"] else 1
