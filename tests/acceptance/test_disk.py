@@ -92,17 +92,19 @@ def test_a_daemon_on_a_full_disk_goes_on_when_there_is_room_again(home: Path, tm
     kept = tmp_path / "kept"
     size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) // 1024
     script = f"""
-        mount -t tmpfs -o size={size + 2500}k tmpfs $DISK && cp -a {home}/. $DISK || exit 99
+        mount -t tmpfs -o size={size + 40000}k tmpfs $DISK && cp -a {home}/. $DISK || exit 99
         $BRAIN run --home $DISK 2> {tmp_path}/log & pid=$!
+        trap 'kill -9 $pid' EXIT
         waits() {{ for i in $(seq 600); do grep -q "$1" {tmp_path}/log && return 0; sleep 0.1; done; return 1; }}
         waits "Neural Brain runs" || exit 96
         head -c 1G /dev/zero > $DISK/filler 2>/dev/null
         waits "loop failed" || exit 97
         rm $DISK/filler
-        for i in $(seq 600); do
+        for i in $(seq 30); do
             $BRAIN events --name think.pass.completed --home $DISK | grep -q pass && break; sleep 1
         done
         kill -TERM $pid; wait $pid; echo "status $?"
+        trap - EXIT
         cp -a $DISK/. {kept}
     """
     done = in_namespace(script, tmp_path, BRAIN_THINKING_INTERVAL="1s", BRAIN_LEARNING_INTERVAL="1s")
