@@ -93,6 +93,11 @@ class LabelAnchors:
         return codes or self.identifiers
 
     @property
+    def named(self) -> bool:
+        """Whether one of the words is a name, and not only words of the trade."""
+        return any(word.weight >= NAME_WEIGHT for word in self.words)
+
+    @property
     def distinctive(self) -> float:
         """Summed weight of the words that name something."""
         return sum(word.weight for word in self.words if word.weight > GENERIC_WEIGHT)

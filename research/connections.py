@@ -28,7 +28,9 @@ TARGET: Final = 1
 ENOUGH: Final = 1.0
 ENOUGH_SHARE: Final = 0.3
 ENOUGH_CAP: Final = 1.6
-"""Distinctive weight a sentence must show of a label: a name, of a long label a name and an ordinary word."""
+UNNAMED_SHARE: Final = 0.6
+"""Distinctive weight a sentence must show of a label: a name, of a long label a name and an ordinary word, and
+most of a label that has no name."""
 WHOLE: Final = 1.0
 ADJACENT: Final = 0.85
 TITLED: Final = 0.7
@@ -44,6 +46,8 @@ _REMEDY: Final = re.compile(
 )
 """At the end of what stands before a step: its heading says that it solves what the title names."""
 
+OPENING: Final = 25
+"""Characters in which a sentence begins with its cue: "Behebt …", "This step resolves …"."""
 NEAR: Final = 140
 """Characters around a cue in which its subject and object are looked for."""
 _CLAUSE_END: Final = re.compile(r"[;:()]")
@@ -138,17 +142,22 @@ class PairReader:
     def stated(self, side: int, text: str) -> Bridge | None:
         """Return what a sentence out of the node's own text says about the other one, or None.
 
-        The sentence is about its own node, which need not be named in it. It must say what the connection
-        is, or name an identifier that is the other node's very subject (a technique in a ticket).
+        The sentence is about its own node, which need not be named where it begins with what it says ("Solves …",
+        "Ersetzt …"). It must say what the connection is, or name an identifier that is the other node's very
+        subject (a technique in a ticket).
         """
         other = 1 - side
         if text == self.views[side].label and self._same_report():
             return Bridge(0, len(text), text, WHOLE, False, True, RelationType.VARIANT_OF, Direction.UNDIRECTED)
+        if self.one_subject():
+            return None
         own = Direction.SOURCE_TO_TARGET if side == SOURCE else Direction.TARGET_TO_SOURCE
         relation, direction = None, Direction.UNDIRECTED
         for cue in cues_in(text):
-            found = self._direction(cue, text, implied=side)
-            if found is None and cue.order is not Order.BY_ROLE and self._presence(other, text[cue.end :]):
+            opens = cue.start <= OPENING
+            found = self._direction(cue, text, implied=side if opens else None)
+            behind = opens and cue.order is not Order.BY_ROLE and self._named_in(other, _first_clause(text[cue.end :]))
+            if found is None and behind:
                 found = own if cue.order is Order.FORWARD else _reversed(own)
             if found is not None:
                 relation, direction = cue.relation, found
@@ -218,7 +227,8 @@ class PairReader:
         if _contradicted(anchors, text):
             return False
         total = anchors.distinctive
-        enough = min(total or ENOUGH, max(ENOUGH, ENOUGH_SHARE * total), ENOUGH_CAP) - 1e-9
+        share, cap = (ENOUGH_SHARE, ENOUGH_CAP) if anchors.named else (UNNAMED_SHARE, total)
+        enough = min(total or ENOUGH, max(ENOUGH, share * total), cap or ENOUGH) - 1e-9
         shown = self.index.distinctive(label, mask) >= enough and self.index.names(label, mask)
         return shown and self.index.shows_own(label, mask) and self.index.shows_weak(label, mask)
 

@@ -46,6 +46,8 @@ ENOUGH_SHARE: Final = 0.4
 ENOUGH_CAP: Final = 2.0
 """A window needs two fifths of a label's distinctive weight, a name at least, two names at most: a ticket's
 title is full of noise ("nach dem Umzug in den dritten Stock"), and what matters of it are its names."""
+UNNAMED_SHARE: Final = 0.6
+"""Of a label without any name ("User and group databases"): single words of the trade stand on every page."""
 PASSAGES: Final = 3
 """Passages handed on, which is what may be embedded of a page (spec 12)."""
 
@@ -292,7 +294,8 @@ class _Guard:
         total = self.labels[label].distinctive
         if not total:
             return False
-        needed = min(total, max(1.0, ENOUGH_SHARE * total), ENOUGH_CAP)
+        share, cap = (ENOUGH_SHARE, ENOUGH_CAP) if self.labels[label].named else (UNNAMED_SHARE, total)
+        needed = min(total, max(1.0, share * total), cap)
         return (
             self.index.distinctive(label, mask) >= needed - 1e-9
             and self.index.names(label, mask)

@@ -2,10 +2,11 @@
 
 A label's words do not weigh the same. "Fehler beim Start des Servers" names no subject at all; "Drucker"
 names a field; "Postfix" or "AssumeUDPEncapsulation" names a thing. So every word of a label gets one of
-three weights (`word_weight`), and only words that name something can show that a text speaks of the label:
+these weights (`word_weight`), and only words that name something can show that a text speaks of the label:
 
     GENERIC   0.15  something is wrong, must be done, or is a computer: true of every page of the field
     ORDINARY  0.6   a field of the trade (printer, mailbox, certificate): narrows, but does not name
+    COMPOUND  0.9   a German compound of such words (Druckerwarteschlange): narrow, and still no name
     NAME      1.0   any other word: products, protocols, components, rare words
 
 The lists hold folded words of both languages and are compared by stem. `equivalents` knows the ordinary
@@ -19,10 +20,20 @@ from typing import Final
 
 from data.text import stem
 
-__all__ = ["GENERIC_WEIGHT", "NAME_WEIGHT", "ORDINARY_WEIGHT", "compound_parts", "equivalents", "keys", "word_weight"]
+__all__ = [
+    "COMPOUND_WEIGHT",
+    "GENERIC_WEIGHT",
+    "NAME_WEIGHT",
+    "ORDINARY_WEIGHT",
+    "compound_parts",
+    "equivalents",
+    "keys",
+    "word_weight",
+]
 
 GENERIC_WEIGHT: Final = 0.15
 ORDINARY_WEIGHT: Final = 0.6
+COMPOUND_WEIGHT: Final = 0.9
 NAME_WEIGHT: Final = 1.0
 
 GENERIC: Final = """
@@ -372,6 +383,8 @@ def word_weight(word: str) -> float:
         return GENERIC_WEIGHT
     if not forms.isdisjoint(_known(ORDINARY)):
         return ORDINARY_WEIGHT
+    if (parts := compound_parts(word)) and all(word_weight(part) < NAME_WEIGHT for part in parts):
+        return COMPOUND_WEIGHT
     return NAME_WEIGHT
 
 

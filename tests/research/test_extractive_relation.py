@@ -272,3 +272,35 @@ def test_a_reader_names_a_label_by_its_identifier_or_most_of_its_words() -> None
     assert not reader.names(0, "LSASS memory was read.")
     assert reader.names(1, "Fehler 809 beim L2TP-Tunnel")
     assert not reader.names(1, "Fehler 691 beim L2TP-Tunnel im Homeoffice")
+
+
+GERMAN = node("Knoppix", "Ein Live-System.", NodeKind.SECTION)
+ENGLISH = node("Knoppix", "A live system.", NodeKind.SECTION, "en")
+
+
+def test_one_section_in_two_languages_is_a_variant_and_needs_no_search() -> None:
+    answer = plan(GERMAN, ENGLISH)
+    assert (answer.related, answer.needs_research) == (True, False)
+    own = own_passages(GERMAN, ENGLISH)
+    judged = review_relation(RelationReviewRequest(source=GERMAN, target=ENGLISH, passages=own, own_text=True))
+    assert judged.relation_type is RelationType.VARIANT_OF
+
+
+def test_no_text_tells_two_labels_of_one_subject_apart() -> None:
+    second, third = (node(f"Dynamic Routing ({n})", kind=NodeKind.SECTION, language="en") for n in (2, 3))
+    assert not plan(second, third).related
+    assert not review(second, third, "Dynamic routing exchanges routes between routers.").accept
+
+
+def test_a_sentence_of_a_node_is_about_the_node_only_where_it_begins_with_what_it_says() -> None:
+    grub = node("GRUB configuration", "Most often this failure is caused by an update of Lilo.", NodeKind.SECTION, "en")
+    lilo = node("Lilo boot loader", kind=NodeKind.SECTION, language="en")
+    assert plan(grub, lilo).needs_research
+    replaces = grub.model_copy(update={"body": "Replaces Lilo on every machine with a boot loader menu."})
+    assert not plan(replaces, lilo).needs_research
+
+
+def test_a_label_of_trade_words_alone_needs_most_of_them() -> None:
+    label = node("User and group databases: disabling an account", kind=NodeKind.SECTION, language="en")
+    other = node("Apache mod_authz_dbm", kind=NodeKind.SECTION, language="en")
+    assert not review(label, other, "With mod_authz_dbm Apache keeps a user in a database.").accept
