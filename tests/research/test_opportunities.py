@@ -316,9 +316,10 @@ def test_what_was_asked_literally_is_kept() -> None:
 
 
 def test_the_subject_of_a_topic_is_its_identifiers_and_names() -> None:
-    assert subject_of("Load balancer vendor advisory mentions CVE-2023-44487") == (
-        "Load balancer vendor CVE-2023-44487"
-    )
+    subject = subject_of("Load balancer vendor advisory mentions CVE-2023-44487").split()
+    assert {"balancer", "CVE-2023-44487"} <= set(subject)
+    assert "mentions" not in subject
+    assert len(subject) <= 4
     assert "CVE-2023-44487" in questions_for("Advisory on CVE-2023-44487", ArticleType.REFERENCE, "en")[1]
 
 
