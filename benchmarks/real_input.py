@@ -1,14 +1,18 @@
 """The whole job on real documentation: Debian packages as nodes and library, phase by phase with time and memory.
 
-    .venv/bin/python benchmarks/real_input.py [--cache DIR] [--pairs 600] [--json FILE] [--fresh]
+    .venv/bin/python benchmarks/real_input.py [--cache DIR] [--pairs 400] [--json FILE] [--fresh]
 
 Fetches debian-handbook (English and German), postfix-doc, bind9-doc, krb5-doc, apache2-doc and nginx-doc with
 `apt-get download`, unpacks them, ingests the handbook and the Postfix documents as nodes, indexes the rest as
 library, and runs learning, thinking, scanning and working over them. The product knows nothing of these documents.
 
-Beside what the scan finds by itself, a reader's questions (`QUESTIONS`) are put into the queue first, as a person
-does with `brain queue add`: within the same budget, under the same gates. At the end every sentence of every article
-is traced back to its text by `trace_articles.py`, which shares no code with the product; exit status 1 if one fails.
+Beside what it finds by itself, a reader's wishes come first, as a person's do: pairs to think about (`PAIRS`) and
+questions for the queue (`QUESTIONS`, as with `brain queue add`), within the same budget and under the same gates;
+the output says which is which. Of their own accord the highest affinities are mostly a section and its translation,
+or the same paragraph in two documents: variants of one thing, for which no outside text is asked.
+
+At the end every sentence of every article is traced back to its text by `trace_articles.py`, which shares no code
+with the product; exit status 1 if one fails.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ from data.edges import list_edges
 from data.inbox import ingest
 from data.models import EdgeKind, NodeKind, TaskOrigin
 from data.nodes import all_contents, nodes_by_ids
-from data.pairs import count_by_reason
+from data.pairs import ask_for, count_by_reason, get_decision, pair_key
 from data.store import Store
 from data.tasks import TaskRequest, list_tasks
 
@@ -65,6 +69,34 @@ SHELVES = (
     Shelf("apache2-de", "apache2-doc/manual/de", "Apache Software Foundation (de)", "de"),
     Shelf("nginx", "nginx-doc", "nginx.org", "en"),
 )
+
+PAIRS = (
+    ("Web Server (HTTP): Configuring Virtual Hosts", "Web Server (HTTP): Adding support for SSL"),
+    ("Web Server (HTTP): Adding support for SSL", "X.509 certificates"),
+    ("Web Server (HTTP): Adding support for SSL", "Self-signed server certificate"),
+    ("Web Server (HTTP): Requiring Authentication", "LDAP Directory"),
+    ("Web Server (HTTP): Restricting Access", "Web Server (HTTP): Requiring Authentication"),
+    ("Web Server (HTTP): Installing Apache", "IPv6"),
+    ("Web Server (HTTP): Log Analyzers", "Rotating Log Files"),
+    ("HTTP/FTP Proxy", "Web Server (HTTP): Installing Apache"),
+    ("HTTP/FTP Proxy: Configuring a Cache", "Web Server (HTTP): Configuring Virtual Hosts"),
+    ("Domain Name Servers (DNS)", "IPv6"),
+    ("Domain Name Servers (DNS): Configuring bind", "DHCP and DNS"),
+    ("Domain Name Servers (DNS): Configuring bind", "syslog System Events"),
+    ("Domain Name Servers (DNS)", "Firewall or Packet Filtering"),
+    ("Domain Name Servers (DNS)", "Fighting Spam with SPF, DKIM and DMARC"),
+    ("Domain Name Servers (DNS)", "DANE TLS authentication"),
+    ("LDAP Directory", "X.509 certificates"),
+    ("LDAP Directory", "How Postfix uses SASL authentication"),
+    ("LDAP Directory", "Cyrus SASL Plugins - auxiliary property plugins"),
+    ("LDAP Directory", "Remote Login: Key-Based Authentication"),
+    ("LDAP Directory: Configuring PAM", "The Hidden and Encrypted Password File: /etc/shadow"),
+    ("Webserver (HTTP): Virtuelle Hosts konfigurieren", "Webserver (HTTP): Unterstützung für SSL hinzufügen"),
+    ("Webserver (HTTP): Virtuelle Hosts konfigurieren", "Domain Name Server (DNS)"),
+    ("Webserver (HTTP): Authentifizierung verlangen", "Webserver (HTTP): Zugang beschränken"),
+    ("Webserver (HTTP): Apache installieren", "Webserver (HTTP): Unterstützung für SSL hinzufügen"),
+)
+"""Nodes of which a reader asks how they hang together, by their labels; nobody said that they do."""
 
 QUESTIONS = (
     "BIND DNSSEC key rollover",
@@ -175,10 +207,13 @@ async def run(cache: Path, pairs: int) -> dict[str, Any]:
             row["result"] = f"{learned.embedded}, {learned.edges}"
         with phases.phase("layout") as row:
             row["result"] = str(await passes.maintain())
+        with phases.phase("ask for pairs") as row:
+            wishes = await ask_for_pairs(store)
+            row["result"] = f"{len(wishes)} of a reader's {len(PAIRS)} pairs put first"
         with phases.phase("think") as row:
             thought = await passes.think(limit=pairs)
             row["result"] = f"{thought.thought} pairs, {thought.accepted} accepted, {dict(thought.by_reason)}"
-        with phases.phase("ask") as row:
+        with phases.phase("ask questions") as row:
             asked = [await runtime.queue.enqueue(TaskRequest(topic), TaskOrigin.MANUAL) for topic in QUESTIONS]
             row["result"] = f"{len(asked)} questions of a reader: {dict(Counter(one.outcome for one in asked))}"
         with phases.phase("scan") as row:
@@ -191,7 +226,7 @@ async def run(cache: Path, pairs: int) -> dict[str, Any]:
             "phases": phases.rows,
             "nodes_with_content": await store.read(nodes_with_content),
             "pairs": await store.read(count_by_reason),
-            "relations": await relations(store),
+            "relations": await relations(store, wishes),
             "tasks": await tasks(store),
             "articles": [
                 {"type": article.type, "language": article.language, "title": article.title, "state": article.state}
@@ -215,8 +250,19 @@ def nodes_with_content(conn: Connection) -> int:
     return sum(bool(content.body.strip()) for content in all_contents(conn, kinds=kinds))
 
 
-async def relations(store: Store) -> list[dict[str, Any]]:
-    """Return the accepted relations that stand on outside texts, with what they join."""
+async def ask_for_pairs(store: Store) -> frozenset[tuple[str, str]]:
+    """Put the reader's pairs first, those not decided yet; return all of them as ids in stored order."""
+    contents = await store.read(all_contents)
+    ids = {content.label: content.id for content in reversed(contents)}
+    found = [pair_key(ids[first], ids[second]) for first, second in PAIRS if {first, second} <= ids.keys()]
+    for first, second in found:
+        if await store.read(get_decision, first, second) is None:
+            await store.write(ask_for, first, second)
+    return frozenset(found)
+
+
+async def relations(store: Store, wishes: frozenset[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the accepted relations that stand on outside texts: what they join, and whether a reader asked."""
     edges = await store.read(list_edges, kind=EdgeKind.RELATION)
     ends = await store.read(nodes_by_ids, {end for edge in edges for end in (edge.source_id, edge.target_id)})
     return [
@@ -226,6 +272,7 @@ async def relations(store: Store) -> list[dict[str, Any]]:
             "target": ends[edge.target_id].label,
             "evidence": len(edge.meta.get("evidence", ())),
             "rationale": edge.meta.get("rationale", ""),
+            "asked": pair_key(edge.source_id, edge.target_id) in wishes,
         }
         for edge in edges
         if edge.meta.get("validation_state") == RESEARCHED_RELATION
@@ -250,7 +297,7 @@ async def tasks(store: Store) -> list[dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cache", type=Path, default=Path(".cache/real-input"))
-    parser.add_argument("--pairs", type=int, default=600, help="thinking pairs")
+    parser.add_argument("--pairs", type=int, default=400, help="thinking pairs")
     parser.add_argument("--json", type=Path, help="write everything below as JSON too")
     parser.add_argument("--fresh", action="store_true", help="begin with an empty home")
     options = parser.parse_args()
@@ -259,7 +306,8 @@ def main() -> int:
     document = asyncio.run(run(options.cache.absolute(), options.pairs))
     print(f"\n{len(document['relations'])} relations on outside evidence")
     for one in document["relations"]:
-        print(f"  {one['source']} | {one['type']} | {one['target']} ({one['evidence']} texts)")
+        asked = ", asked for" if one["asked"] else ""
+        print(f"  {one['source']} | {one['type']} | {one['target']} ({one['evidence']} texts{asked})")
     print(f"\n{len(document['tasks'])} research tasks")
     for one in document["tasks"]:
         print(

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache" / "real-input"
-PAIRS = 600
+PAIRS = 400
 SECONDS = 40 * 60
 
 
