@@ -100,11 +100,14 @@ def _show_status(console: Console, document: Mapping[str, Any]) -> None:
 
 def _knowledge(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     learning, thinking, vector = document["learning"], document["thinking"], document["vector"]
-    last, laid = vector["last_vector_reevaluation"] or "never", vector["last_vector_layout"] or "never"
+    last, laid = _moment(vector["last_vector_reevaluation"]), _moment(vector["last_vector_layout"])
+    own = {kind: count for kind, count in learning["nodes_by_kind"].items() if kind != "evidence"}
+    outside = learning["nodes_by_kind"].get("evidence", 0)
     decided, waiting = thinking["pairs_decided"], thinking["pairs_open"]
     return [
         ("home", f"{document['home']}  (version {document['version']}, reasoner {document['reasoner']})"),
-        ("nodes", f"{learning['nodes']} ({_counts(learning['nodes_by_kind'])}), {learning['stale']} without vector"),
+        ("nodes", f"{learning['nodes']} ({_counts(own)}), {learning['stale']} without vector"),
+        ("", f"{outside} texts from outside support relations"),
         ("vectors", f"{vector['edges']} vector edges, {vector['positions']} positions, layout {_layout(vector)}"),
         ("", f"reevaluated {last}, laid out {laid}"),
         ("thinking", f"{thinking['relations']} relations, {decided} pairs decided, {waiting} open"),
@@ -121,9 +124,14 @@ def _work(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("", f"budget today: {budget['remaining']} of {budget['max_per_day']} left"),
         ("articles", _counts({name: count for name, count in articles.items() if name != "by_reason"})),
         *(("", f"not written, {reason}: {count}") for reason, count in articles["by_reason"].items()),
-        ("engine", f"held by {mutex['holder']} since {mutex['since']}" if mutex["holder"] else "free"),
+        ("engine", f"held by {mutex['holder']} since {_moment(mutex['since'])}" if mutex["holder"] else "free"),
         *(("loop", _loop(name, loop)) for name, loop in document["loops"].items()),
     ]
+
+
+def _moment(stamp: str | None) -> str:
+    """Return a stored time as a person reads it, to the second."""
+    return "never" if stamp is None else f"{stamp[:10]} {stamp[11:19]} UTC"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -137,6 +145,6 @@ def _layout(vector: Mapping[str, Any]) -> str:
 
 
 def _loop(name: str, loop: Mapping[str, Any]) -> str:
-    due = f", next {loop['next_due']}" if loop.get("next_due") else ""
+    due = f", next {_moment(loop['next_due'])}" if loop.get("next_due") else ""
     error = f", last error: {loop['last_error']}" if loop.get("last_error") and loop.get("failures") else ""
     return f"{name}: {loop['state']}{due}{error}"
