@@ -242,10 +242,6 @@ class AnchorIndex:
         own = self._own[label]
         return not own or any(member.worth(mask) >= OWN_WORTH for member in own)
 
-    def tells_apart(self) -> bool:
-        """Tell whether some label has a word that names it alone: else no text can say which of them it means."""
-        return any(self._own)
-
     def shown(self, label: int, mask: int) -> list[str]:
         """Return the words of `label` that `mask` shows whole, as folded in the label."""
         pairs = zip(self.labels[label].words, self._members[label], strict=True)
@@ -276,6 +272,8 @@ class AnchorIndex:
         for parts in equivalents(anchor.word):
             if len(parts) == 1:
                 self._register(parts[0], keys(parts[0]), member.whole)
+                if len(parts[0]) >= _MIN_PART:
+                    self._inside.add(parts[0], member, anywhere=True)
             else:
                 self._join([(part,) for part in parts], member.whole)
         if split := compound_parts(anchor.word):

@@ -21,7 +21,7 @@ from research.cues import CueHit, Order, cues_in, denies, hedges, negates
 from research.roles import Direction, NodeView, ShownPassage
 from research.topic import is_structural
 
-__all__ = ["ADJACENT", "Bridge", "OwnSpan", "PairReader", "own_passages", "own_spans", "same_kind_contradiction"]
+__all__ = ["ADJACENT", "Bridge", "OwnSpan", "PairReader", "no_question", "own_passages", "own_spans"]
 
 SOURCE: Final = 0
 TARGET: Final = 1
@@ -35,6 +35,8 @@ WHOLE: Final = 1.0
 ADJACENT: Final = 0.85
 TITLED: Final = 0.7
 """A bridge over two sentences, or under a heading, counts less than one sentence that says it all."""
+ONE_SUBJECT: Final = 0.7
+"""Share of either label's weight that the other one shows too, from which both are names of one thing."""
 SAME_SHARE: Final = 0.5
 """Share of either label's words that two reports of one thing have in common."""
 SAME_WEIGHT: Final = 2.0
@@ -46,7 +48,7 @@ _REMEDY: Final = re.compile(
 )
 """At the end of what stands before a step: its heading says that it solves what the title names."""
 
-OPENING: Final = 25
+OPENING: Final = 18
 """Characters in which a sentence begins with its cue: "Behebt …", "This step resolves …"."""
 NEAR: Final = 140
 """Characters around a cue in which its subject and object are looked for."""
@@ -147,7 +149,7 @@ class PairReader:
         subject (a technique in a ticket).
         """
         other = 1 - side
-        if text == self.views[side].label and self._same_report():
+        if text == self.views[side].label and self.same_report():
             return Bridge(0, len(text), text, WHOLE, False, True, RelationType.VARIANT_OF, Direction.UNDIRECTED)
         if self.one_subject():
             return None
@@ -181,10 +183,18 @@ class PairReader:
 
     def one_subject(self) -> bool:
         """Tell whether the labels name one thing in the same or another language, so that no text tells them apart."""
-        first, second = ({item.value for item in anchors.identifiers} for anchors in self.anchors)
-        return first == second and not self.index.tells_apart()
+        first, second = ({item.value for item in anchors.codes} for anchors in self.anchors)
+        if first != second:
+            return False
+        labels = [self.index.mask(view.label) for view in self.views]
+        shares = [
+            self.index.distinctive(side, labels[1 - side]) / self.anchors[side].distinctive
+            for side in (SOURCE, TARGET)
+            if self.anchors[side].distinctive
+        ]
+        return len(shares) == len(self.views) and min(shares) >= ONE_SUBJECT
 
-    def _same_report(self) -> bool:
+    def same_report(self) -> bool:
         """Tell whether two texts are about one thing: documents whose labels name it alike, or tickets that report it.
 
         Tickets do where no identifier is apart and half of either label's words are in common.
@@ -348,6 +358,16 @@ def same_kind_contradiction(source: NodeView, target: NodeView) -> str | None:
             named_here = {i.value for i in identifiers(source.body)} & {i.value for i in second}
             if not named_there and not named_here:
                 return f"{one.text} is not {other.text}"
+    return None
+
+
+def no_question(source: NodeView, target: NodeView) -> str | None:
+    """Return a sentence why no research can relate the two, or None: their labels name two things, or only one."""
+    if why := same_kind_contradiction(source, target):
+        return f"different subjects: {why}"
+    reader = PairReader(source, target)
+    if reader.one_subject() and not reader.same_report():
+        return "no text can tell the two labels apart"
     return None
 
 

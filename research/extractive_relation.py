@@ -17,7 +17,7 @@ import numpy as np
 from data.models import NodeKind, RelationType
 from data.text import identifiers
 from research.anchors import AnchorWord, LabelAnchors
-from research.connections import ADJACENT, Bridge, PairReader, own_passages, same_kind_contradiction
+from research.connections import ADJACENT, Bridge, PairReader, no_question, own_passages
 from research.reasoner import Handler
 from research.roles import (
     RELATION_PLAN,
@@ -59,8 +59,8 @@ def relation_handlers(embedder: Embedder) -> Mapping[str, Handler]:
 def plan_relation(request: RelationPlanRequest, embedder: Embedder) -> RelationPlan:
     """Return whether the two nodes may be related and what to ask for; blocking, it embeds two texts."""
     source, target = request.source, request.target
-    if why := same_kind_contradiction(source, target):
-        return RelationPlan(related=False, confidence=0.9, reason=f"different subjects: {why}")
+    if why := no_question(source, target):
+        return RelationPlan(related=False, confidence=0.9, reason=why)
     reader = PairReader(source, target)
     for anchors in reader.anchors:
         if anchors.words and not anchors.distinctive and not anchors.identifiers:
@@ -76,8 +76,6 @@ def plan_relation(request: RelationPlanRequest, embedder: Embedder) -> RelationP
         common = f"texts near each other (cosine {near:.2f}) without a common name"
     relation, direction = _expected(source, target)
     stated = _stated(request)
-    if not stated and reader.one_subject():
-        return RelationPlan(related=False, confidence=0.6, reason="no text can tell the two labels apart")
     return RelationPlan(
         related=True,
         relation_type=relation,

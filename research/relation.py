@@ -32,7 +32,7 @@ from data.pairs import CandidatePair, get_decision, pair_key, put_decision
 from data.progress import Progress, silent
 from data.store import Store, Tx
 from research import relation_events
-from research.connections import own_passages
+from research.connections import no_question, own_passages
 from research.evidence_keeping import KeptTexts
 from research.guard import GuardPolicy, guard_query
 from research.hits import EvidenceReader, FetchBudget, ReadText
@@ -56,6 +56,9 @@ __all__ = ["PairOutcome", "RelationPolicy", "RelationResearch", "ThinkReport"]
 log = structlog.get_logger(__name__)
 
 ACTOR: Final = "thinking"
+BATCH: Final = 50
+MOST_LOOKED_AT: Final = 20
+"""Pairs looked at in a pass for each one it may work on."""
 STOP_AFTER: Final = 3
 """Pairs in a row that failed on the outside, after which a pass ends: the next one would fail as well."""
 
@@ -86,6 +89,11 @@ class PairOutcome:
     edge_id: str | None = None
     evidence: int = 0
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> bool:
+        """Tell whether the reasoner was asked, and not only the two labels looked at."""
+        return self.reason is not Reason.NOT_RELATED or self.detail.get("plan") is not None
 
     @property
     def accepted(self) -> bool:
@@ -151,22 +159,29 @@ class RelationResearch:
     async def think_pass(self, limit: int, progress: Progress = silent) -> ThinkReport:
         """Think about up to `limit` open pairs, one after the other, and report how they ended.
 
-        Raises StoreError when the store cannot be written; nothing else ends a pass.
+        Pairs whose labels alone forbid a question cost nothing and do not count, so that a corpus in two
+        languages does not spend its passes on its own translations. Raises StoreError when the store cannot
+        be written; nothing else ends a pass.
         """
-        chosen = await open_pairs(self._store, self._pairs, limit)
-        await self._store.log(Event(events.THINK_PASS_STARTED, {"pairs": len(chosen)}))
+        await self._store.log(Event(events.THINK_PASS_STARTED, {"limit": limit}))
         outcomes: list[PairOutcome] = []
-        failed_in_a_row = 0
+        worked = failed_in_a_row = 0
         stopped = ""
-        for number, pair in enumerate(chosen):
-            progress("thinking", number, len(chosen))
-            outcome = await self._think_safely(pair)
-            outcomes.append(outcome)
-            failed_in_a_row = failed_in_a_row + 1 if outcome.reason in OUTSIDE else 0
-            if failed_in_a_row >= STOP_AFTER:
-                stopped = f"{failed_in_a_row} pairs in a row ended with {outcome.reason}"
+        while worked < limit and not stopped and len(outcomes) < MOST_LOOKED_AT * limit:
+            batch = await open_pairs(self._store, self._pairs, max(limit - worked, BATCH))
+            for pair in batch:
+                progress("thinking", worked, limit)
+                outcome = await self._think_safely(pair)
+                outcomes.append(outcome)
+                worked += outcome.asked
+                failed_in_a_row = failed_in_a_row + 1 if outcome.reason in OUTSIDE else 0
+                if failed_in_a_row >= STOP_AFTER:
+                    stopped = f"{failed_in_a_row} pairs in a row ended with {outcome.reason}"
+                if stopped or worked >= limit:
+                    break
+            if not batch:
                 break
-        progress("thinking", len(outcomes), len(chosen))
+        progress("thinking", worked, worked)
         counted = Counter(str(outcome.reason) for outcome in outcomes)
         accepted = sum(outcome.accepted for outcome in outcomes)
         payload = {"thought": len(outcomes), "accepted": accepted, "by_reason": dict(counted), "stopped": stopped}
@@ -183,6 +198,8 @@ class RelationResearch:
         if pair is None:
             return PairOutcome(low, high, PairState.REFUSED, Reason.INACTIVE_NODE)
         record = PairRecord(pair.source, pair.target)
+        if why := no_question(self._view(pair.source), self._view(pair.target)):
+            return await self._refuse(pair, record, Reason.NOT_RELATED, why)
 
         try:
             record.plan = plan = await self._reasoner.ask(RELATION_PLAN, self._plan_request(pair, affinity))

@@ -376,6 +376,11 @@ def _groups() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 @cache
+def _listed() -> frozenset[str]:
+    return frozenset(GENERIC.split()) | frozenset(ORDINARY.split())
+
+
+@cache
 def word_weight(word: str) -> float:
     """Return the anchor weight of a folded word, in (0, 1]."""
     forms = keys(word)
@@ -397,13 +402,15 @@ def equivalents(word: str) -> tuple[tuple[str, ...], ...]:
 
 @cache
 def compound_parts(word: str) -> tuple[str, str] | None:
-    """Return (rest, head) of a German compound whose head is a known word of the trade, or None.
+    """Return (rest, head) of a German compound of known words, or of any word with a head of the trade, or None.
 
-    "druckerwarteschlange" is ("drucker", "warteschlange"); a linking s is dropped from the rest.
+    "dateiserver" is ("datei", "server"), "druckerwarteschlange" is ("drucker", "warteschlange"); a linking s is
+    dropped from the rest.
     """
     for start in range(_MIN_REST, len(word) - _MIN_HEAD + 1):
         head = word[start:]
-        if any(key in _groups() and len(key) >= _MIN_HEAD - 1 for key in keys(head)):
+        known = any(key in _groups() and len(key) >= _MIN_HEAD - 1 for key in keys(head))
+        if known or (head in _listed() and word[:start] in _listed()):
             rest = word[:start]
             return (rest[:-1] if rest.endswith("s") and len(rest) > _MIN_REST else rest), head
     return None

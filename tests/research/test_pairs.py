@@ -226,12 +226,20 @@ async def test_a_pass_reports_by_reason_and_a_second_one_finds_nothing_to_do(sto
     source = Web(state=SearchState.NONE)
     report = await thinking(store, source).think_pass(10, lambda *now: seen.append(now))
     assert (report.thought, report.accepted, report.by_reason, report.stopped) == (2, 0, {"no_hits": 2}, "")
-    assert seen == [("thinking", 0, 2), ("thinking", 1, 2), ("thinking", 2, 2)]
+    assert seen == [("thinking", 0, 10), ("thinking", 1, 10), ("thinking", 2, 2)]
     assert (await thinking(store, source).think_pass(10)).thought == 0
     assert len(source.queries) == 2
     (completed, empty) = [e for e in await store.read(list_events) if e.name == events.THINK_PASS_COMPLETED]
     assert completed.payload == {"thought": 2, "accepted": 0, "by_reason": {"no_hits": 2}, "stopped": ""}
     assert empty.payload["thought"] == 0
+
+
+async def test_pairs_that_are_refused_on_their_labels_do_not_spend_the_pass(store: Store) -> None:
+    twins = await nodes(store, ["Fehler 809", "Fehler 691", "Fehler 720", "Fehler 734"])
+    a, b, *_ = await nodes(store)
+    await joined(store, *((twins[n], twins[n + 1], 0.9) for n in range(3)), (a, b, 0.2))
+    report = await thinking(store, Web(state=SearchState.NONE)).think_pass(1)
+    assert report.by_reason == {"not_related": 3, "no_hits": 1}
 
 
 async def test_a_pass_ends_early_when_the_outside_is_down(store: Store) -> None:
