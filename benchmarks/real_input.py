@@ -22,6 +22,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -120,15 +121,29 @@ class Phases:
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[dict[str, Any]]:
         row: dict[str, Any] = {"phase": name}
-        started, cpu = time.perf_counter(), time.process_time()
+        started, cpu, helped = time.perf_counter(), time.process_time(), helpers()[0]
         yield row
         row |= {
             "seconds": round(time.perf_counter() - started, 2),
-            "cpu_s": round(time.process_time() - cpu, 2),
+            "cpu_s": round(time.process_time() - cpu + max(0.0, helpers()[0] - helped), 2),
             "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         }
         self.rows.append(row)
-        print(f"{name:<22} {row['seconds']:8.1f} s  {row['peak_rss_mib']:5d} MiB  {row.get('result', '')}", flush=True)
+        figures = f"{row['seconds']:8.1f} s {row['cpu_s']:8.1f} s CPU {row['peak_rss_mib']:5d} MiB"
+        print(f"{name:<22} {figures}  {row.get('result', '')}", flush=True)
+
+
+def helpers() -> tuple[float, int]:
+    """Return the CPU seconds of the running helper processes (extraction), and the most memory one took (MiB)."""
+    seconds, peak = 0.0, 0
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text(encoding="ascii").split():
+            with contextlib.suppress(OSError):
+                numbers = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+                seconds += (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+                status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+                peak = max(peak, int(status.partition("VmHWM:")[2].split()[0]) // 1024)
+    return seconds, peak
 
 
 def fetch(cache: Path) -> Path:
@@ -225,6 +240,7 @@ async def run(cache: Path, pairs: int) -> dict[str, Any]:
         document = {
             "phases": phases.rows,
             "nodes_with_content": await store.read(nodes_with_content),
+            "helper_peak_rss_mib": helpers()[1],
             "pairs": await store.read(count_by_reason),
             "relations": await relations(store, wishes),
             "tasks": await tasks(store),
@@ -234,7 +250,6 @@ async def run(cache: Path, pairs: int) -> dict[str, Any]:
             ],
         }
     tracing = await asyncio.to_thread(trace, home)
-    document["helper_peak_rss_mib"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     return document | {"traced": tracing.returncode == 0, "trace": tracing.stdout.splitlines()}
 
 
