@@ -337,8 +337,13 @@ def _weak_bridges(view: GraphView) -> Iterator[Opportunity]:
 
 
 def _kin(view: GraphView, a: int, b: int) -> bool:
-    """Return whether the labels of a bridge's ends share a telling word or an identifier: else it is chance."""
+    """Return whether the labels of a bridge's ends share a telling word or an identifier: else it is chance.
+
+    Two nodes in two languages make no topic that one text could answer: such a bridge joins a text and its translation.
+    """
     first, second = view.readings[a], view.readings[b]
+    if {first.node.language, second.node.language} == {"de", "en"}:
+        return False
     if {item.value for item in first.label_identifiers} & {item.value for item in second.label_identifiers}:
         return True
     shared = first.label_stems.keys() & second.label_stems.keys()

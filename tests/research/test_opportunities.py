@@ -163,6 +163,9 @@ def test_two_strong_communities_with_one_weak_edge_are_a_weak_bridge() -> None:
     assert gap.topic == "Kerberos ticket renewal problem a and Kerberos keytab rollout a"
     assert gaps(two_rings(((0, 4, 0.5), (1, 5, 0.5))), "weak_bridge") == []
     assert gaps(two_rings(((0, 4, 0.7),)), "weak_bridge") == []
+    both = two_rings(((0, 4, 0.5),))
+    translated = tuple(replace(one, language="de") if one.id == "n_b0" else one for one in both.nodes)
+    assert gaps(replace(both, nodes=translated), "weak_bridge") == [], "no text answers in two languages"
 
 
 ARTICLE = KnownArticle(
