@@ -60,7 +60,7 @@ async def run_daemon(settings: Settings, *, clock: Clock | None = None) -> None:
 class _Daemon:
     def __init__(self, settings: Settings, runtime: Runtime, clock: Clock, stop: asyncio.Event) -> None:
         self.settings, self.runtime, self.clock = settings, runtime, clock
-        self.passes = Passes(runtime)
+        self.passes = Passes(runtime, stopping=stop.is_set)
         self.started_at, self.started = clock.now(), clock.monotonic()
         self.supervisor = Supervisor(self._loops(), journal=_Journal(runtime), clock=clock, stop=stop)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,9 +40,9 @@ class LearnReport:
 
 
 class Passes:
-    """The duties of one process over its runtime."""
+    """The duties of one process over its runtime; `stopping` tells that the process was asked to end."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, stopping: Callable[[], bool] = lambda: False) -> None:
         self._rt = runtime
         self._worker = Worker(
             runtime.queue,
@@ -50,6 +50,7 @@ class Passes:
             clock=runtime.clock,
             name=f"{socket.gethostname()}:{os.getpid()}",
             lease_s=runtime.settings.research_lease.total_seconds(),
+            stopping=stopping,
         )
 
     async def learn(self, *, limit: int | None = None, progress: Progress = silent) -> LearnReport:

@@ -80,21 +80,34 @@ class WorkReport:
 
 
 class Worker:
-    """Works on the queue under the name `name`; `lease_s` is the length of a lease in seconds."""
+    """Works on the queue under the name `name`; `lease_s` is the length of a lease in seconds.
 
-    def __init__(self, queue: TaskQueue, work: TaskWork, *, clock: Clock, name: str, lease_s: float) -> None:
+    Once `stopping` says so it takes no further task; the present one goes on to its end, or until it is cancelled.
+    """
+
+    def __init__(
+        self,
+        queue: TaskQueue,
+        work: TaskWork,
+        *,
+        clock: Clock,
+        name: str,
+        lease_s: float,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._queue = queue
         self._work = work
         self._clock = clock
         self._name = name
         self._renew_after = lease_s / RENEWALS_PER_LEASE
         self.current: Task | None = None
+        self._stopping = stopping
 
     async def run(self, *, limit: int | None = None, progress: Progress = silent) -> WorkReport:
         """Work until the queue has nothing for today, or `limit` tasks were taken; return what was done."""
         report = WorkReport()
         await self._queue.release_expired()
-        while limit is None or report.worked < limit:
+        while not self._stopping() and (limit is None or report.worked < limit):
             task = await self._queue.reserve(self._name)
             if task is None:
                 break

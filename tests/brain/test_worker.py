@@ -146,3 +146,18 @@ async def test_work_whose_lease_was_lost_is_dropped_and_settled_by_nobody(
     assert (report.completed, report.failed) == (0, 1)
     task = await state_of(store, task_id)
     assert (task.state, task.attempts) == (TaskState.QUEUED, 1)
+
+
+async def test_a_worker_that_is_asked_to_stop_ends_its_task_and_takes_no_other(
+    store: Store, queue: ResearchQueue
+) -> None:
+    ids = [await add(queue, topic) for topic in ("printer error 0x0000011b", "ORA-12154 after update")]
+    asked = asyncio.Event()
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        asked.set()
+        return Completed(1, None, "not_enough_evidence")
+
+    running = Worker(queue, work, clock=store.clock, name="worker-1", lease_s=600, stopping=asked.is_set)
+    assert (await running.run()).completed == 1
+    assert sorted([(await state_of(store, one)).state for one in ids]) == [TaskState.COMPLETED, TaskState.QUEUED]
