@@ -336,7 +336,7 @@ class _Inside:
         self._words[word] = self._words.get(word, 0) | member.whole
         if anywhere:
             self._ends[word] = self._ends.get(word, 0) | member.whole
-        if len(word) >= _MIN_COMPOUND:
+        if len(word) >= _MIN_COMPOUND and word.isalpha():  # a part of "smtp_tls_timeout" is no part of what it says
             for cut in range(_MIN_PART, len(word)):
                 pieces = {word[:cut]}
                 if anywhere:

@@ -48,8 +48,10 @@ _REMEDY: Final = re.compile(
 )
 """At the end of what stands before a step: its heading says that it solves what the title names."""
 
-OPENING: Final = 18
-"""Characters in which a sentence begins with its cue: "Behebt …", "This step resolves …"."""
+_OPENING: Final = re.compile(
+    r"\W*(?:(?:this|these|it|dies|dieser|diese|dieses|es|damit|hiermit)\b(?:\W+\w+)?\W*)?$", re.IGNORECASE
+)
+"""What may stand before the cue of a sentence about its own node: nothing, "This step …", "Damit …"."""
 NEAR: Final = 140
 """Characters around a cue in which its subject and object are looked for."""
 _CLAUSE_END: Final = re.compile(r"[;:()]")
@@ -156,7 +158,7 @@ class PairReader:
         own = Direction.SOURCE_TO_TARGET if side == SOURCE else Direction.TARGET_TO_SOURCE
         relation, direction = None, Direction.UNDIRECTED
         for cue in cues_in(text):
-            opens = cue.start <= OPENING
+            opens = _OPENING.match(text[: cue.start]) is not None
             found = self._direction(cue, text, implied=side if opens else None)
             behind = opens and cue.order is not Order.BY_ROLE and self._named_in(other, _first_clause(text[cue.end :]))
             if found is None and behind:
@@ -256,7 +258,8 @@ class PairReader:
         if relation is None and strength == TITLED and _REMEDY.search(before):
             relation, direction = self._remedy()
         whole = f"{before} {sentence}".strip()
-        clear = relation is not None or strength == ADJACENT or not negates(whole)
+        row = sentence.lstrip().startswith("|")  # a row lists things side by side and states nothing by itself
+        clear = relation is not None or (not row and (strength == ADJACENT or not negates(whole)))
         return Bridge(start, end, whole, strength, denies(whole), clear and not hedges(whole), relation, direction)
 
     def _direction(self, cue: CueHit, sentence: str, lead: str = "", implied: int | None = None) -> Direction | None:

@@ -22,10 +22,12 @@ from data.store import Store
 from data.text import Identifier, IdentifierClass, fold, identifiers, sentences
 from research.communities import find_communities
 
-__all__ = ["PairPolicy", "open_pairs", "shared_identifier_pairs"]
+__all__ = ["PairPolicy", "open_pairs", "shared_identifier_pairs", "translations"]
 
 MAX_COMMUNITY_NODES: Final = 20_000
 """Above this, communities cost more than a pass; then every pair without a vector edge counts as far apart."""
+_LANGUAGE: Final = re.compile(r"(?:(?<=[/:])|(?<=[._-]))(?:de|en)(?:[-_][A-Za-z]{2})?(?=[/._-]|$)")
+"""A language as a folder or a part of a file's name: de-DE/, /en/, manual.de.html, guide_en.pdf."""
 _RUN: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -76,6 +78,15 @@ async def _across(store: Store, policy: PairPolicy, now: datetime, limit: int) -
         member = await asyncio.to_thread(_communities, arrays)
         due = [pair for pair in due if member.get(pair[0]) != member.get(pair[1])]
     return [CandidatePair(source_id, target_id, "identifier", 0.0) for source_id, target_id in due[:limit]]
+
+
+def translations(first_uri: str, second_uri: str) -> bool:
+    """Tell whether two nodes come from one document in two languages, by the language in its address alone.
+
+    `file:de-DE/dns.html` and `file:en-US/dns.html` are; sections of one and the same document are not.
+    """
+    first, second = (uri.partition("#")[0] for uri in (first_uri, second_uri))
+    return first != second and _LANGUAGE.sub("", first) == _LANGUAGE.sub("", second)
 
 
 def shared_identifier_pairs(texts: Sequence[NodeText], max_holders: int) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ from research.hits import EvidenceReader, FetchBudget, ReadText
 from research.materialise import acceptance, draft
 from research.pair_reasons import OUTSIDE, RETRIED, SAID_NO, Reason
 from research.pair_record import PairRecord, refused_urls
-from research.pairs import PairPolicy, open_pairs
+from research.pairs import PairPolicy, open_pairs, translations
 from research.reasoner import Reasoner, ReasonerError
 from research.roles import (
     RELATION_PLAN,
@@ -198,6 +198,8 @@ class RelationResearch:
         if pair is None:
             return PairOutcome(low, high, PairState.REFUSED, Reason.INACTIVE_NODE)
         record = PairRecord(pair.source, pair.target)
+        if translations(pair.source.source_uri, pair.target.source_uri):
+            return await self._refuse(pair, record, Reason.NOT_RELATED, "one document in two languages")
         if why := no_question(self._view(pair.source), self._view(pair.target)):
             return await self._refuse(pair, record, Reason.NOT_RELATED, why)
 

@@ -42,9 +42,9 @@ PART: Final = 700
 LIST_STEPS: Final = 600
 LIST_POINTS: Final = 300
 """Numbered steps belong together; the points of a list (a change log, a link list) often do not."""
-ENOUGH_SHARE: Final = 0.4
+ENOUGH_SHARE: Final = 0.55
 ENOUGH_CAP: Final = 2.0
-"""A window needs two fifths of a label's distinctive weight, a name at least, two names at most: a ticket's
+"""A window needs more than half of a label's distinctive weight, a name at least, two names at most: a ticket's
 title is full of noise ("nach dem Umzug in den dritten Stock"), and what matters of it are its names."""
 UNNAMED_SHARE: Final = 0.6
 """Of a label without any name ("User and group databases"): single words of the trade stand on every page."""

@@ -205,7 +205,7 @@ ORDINARY: Final = """
     trust trusted tuning udp umgebung uri usage usr var variable variablen variables verification verwaltung view
     webseite webserver wiki www xml zeichen zeile zeilen zero ziel ziele scan scans scanning scannen gescannt dialog
     dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol ping pings traceroute bandbreite
-    latenz latency
+    latenz latency language languages sharing banner graphical graphics install setup program client name
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.

@@ -34,7 +34,7 @@ from data.schema import edge
 from data.store import Store, Tx
 from research.extractive_relation import relation_handlers
 from research.hits import EvidenceReader
-from research.pairs import PairPolicy, open_pairs, shared_identifier_pairs
+from research.pairs import PairPolicy, open_pairs, shared_identifier_pairs, translations
 from research.reasoner import ExtractiveReasoner
 from research.relation import RelationResearch
 from research.search.base import SearchState
@@ -181,6 +181,22 @@ def text(number: int, label: str, body: str = "") -> NodeText:
 )
 def test_shared_identifiers(texts: list[NodeText], pairs: list[tuple[str, str]]) -> None:
     assert shared_identifier_pairs(texts, max_holders=12) == pairs
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("file:de-DE/dns.html#a", "file:en-US/dns.html#b", True),
+        ("file:doc/manual.de.html", "file:doc/manual.en.html", True),
+        ("file:x/en/dns.html", "file:x/de/dns.html", True),
+        ("file:de-DE/dns.html#a", "file:de-DE/dns.html#b", False),
+        ("file:de-DE/dns.html", "file:en-US/ntp.html", False),
+        ("file:dens.html", "file:ens.html", False),
+        ("", "", False),
+    ],
+)
+def test_translations_are_known_by_the_language_in_their_address(first: str, second: str, same: bool) -> None:
+    assert translations(first, second) is same
 
 
 async def test_decisions_are_listed_in_pages_and_counted_by_reason(store: Store, clock: ManualClock) -> None:
