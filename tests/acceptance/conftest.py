@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.brain.cli_tools import build_sample_home, copy_home
+
+# A shell starts its background jobs with SIGINT ignored, and children inherit that: Ctrl-C would reach nobody.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
