@@ -7,10 +7,12 @@ when the first text is encoded, never before: `brain status` must not pay for th
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import importlib.metadata
 import importlib.util
 import re
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -125,6 +127,8 @@ class SentenceTransformerEmbedder:
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )
+            if len(texts) >= BATCH:
+                _give_back()
         return _unit_rows(np.asarray(raw, np.float32), self._name)
 
     def _loaded(self) -> Any:
@@ -282,6 +286,18 @@ def _directory_digest(directory: Path) -> str:
         if size <= WHOLE_HASH_BYTES:
             digest.update(path.read_bytes())
     return digest.hexdigest()[:8]
+
+
+def _give_back() -> None:
+    """Hand freed memory back to the system, where the C library can.
+
+    glibc keeps what forward passes of ever other shapes leave behind, in an arena for every thread: without this a
+    pass over 3,000 nodes grew to 1.6 to 2.7 GiB; with it, 0.6 GiB stay between two calls.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
 
 
 def _load(source: str, device: str) -> Any:
