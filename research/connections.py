@@ -308,13 +308,15 @@ class PairReader:
         return Direction.TARGET_TO_SOURCE if problem == SOURCE else Direction.SOURCE_TO_TARGET
 
     def _named_in(self, label: int, text: str) -> bool:
-        """Tell whether `text` holds an identifier of the label, or a name that is its own."""
+        """Tell whether `text` holds an identifier of the label, or enough of its words with a name that is its own."""
         own = {item.value for item in self.anchors[label].codes}
         if own and any(item.value in own for item in identifiers(text)):
             return True
         mask = self.index.mask(text)
-        shown = self.index.distinctive(label, mask) > 0 and self.index.names(label, mask)
-        return shown and self.index.shows_own(label, mask)
+        total = self.anchors[label].distinctive
+        enough = min(total, max(ENOUGH, ENOUGH_SHARE * total), ENOUGH_CAP) - 1e-9
+        shown = self.index.distinctive(label, mask)
+        return 0 < shown >= enough and self.index.names(label, mask) and self.index.shows_own(label, mask)
 
     def _remedy(self) -> tuple[RelationType | None, Direction]:
         """Return that one solves the other, where by their kinds one is a guide or product and one a problem."""
