@@ -10,7 +10,6 @@ Pure: no store, no network, no clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +17,10 @@ from data.models import Label, NodeKind, RelationType
 from data.text import IdentifierClass, Span, identifiers, sentences
 from research.anchors import IDENTIFIER_WEIGHT, AnchorIndex, LabelAnchors, contradicts, label_anchors
 from research.cues import CueHit, Order, cues_in, denies, hedges, negates
-from research.roles import Direction, NodeView, ShownPassage
+from research.roles import Direction, NodeView
 from research.topic import is_structural
 
-__all__ = ["ADJACENT", "Bridge", "OwnSpan", "PairReader", "no_question", "own_passages", "own_spans"]
+__all__ = ["ADJACENT", "SOURCE", "TARGET", "Bridge", "PairReader", "no_question"]
 
 SOURCE: Final = 0
 TARGET: Final = 1
@@ -76,18 +75,6 @@ class Bridge:
     relation: RelationType | None
     """None where no cue says what the connection is."""
     direction: Direction
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSpan:
-    """A sentence of one node's own label or body that names the other node; `text == field[start:end]`."""
-
-    side: Direction
-    """SOURCE_TO_TARGET where the source's text speaks of the target, else the other way."""
-    field: str
-    start: int
-    end: int
-    text: str
 
 
 class PairReader:
@@ -374,44 +361,6 @@ def no_question(source: NodeView, target: NodeView) -> str | None:
     if reader.one_subject() and not reader.same_report():
         return "no text can tell the two labels apart"
     return None
-
-
-def own_spans(source: NodeView, target: NodeView) -> list[OwnSpan]:
-    """Return the sentences of either node's own text that name the other one, in order, source first."""
-    reader = PairReader(source, target)
-    found = []
-    for side, other, direction in (
-        (SOURCE, TARGET, Direction.SOURCE_TO_TARGET),
-        (TARGET, SOURCE, Direction.TARGET_TO_SOURCE),
-    ):
-        view = reader.views[side]
-        for field, start, end in _sentences_of(view):
-            text = getattr(view, field)[start:end]
-            if reader.names(other, text):
-                found.append(OwnSpan(direction, field, start, end, text))
-    return found
-
-
-def own_passages(
-    source: NodeView, target: NodeView, spans: Sequence[OwnSpan] | None = None
-) -> tuple[ShownPassage, ...]:
-    """Return `own_spans` as passages a reviewer may cite; each has its node's label as title."""
-    listed = own_spans(source, target) if spans is None else spans
-    return tuple(
-        ShownPassage(
-            id=f"S{number}",
-            title=(source if span.side is Direction.SOURCE_TO_TARGET else target).label,
-            publisher="",
-            text=span.text,
-        )
-        for number, span in enumerate(listed, 1)
-    )
-
-
-def _sentences_of(view: NodeView) -> Iterator[tuple[str, int, int]]:
-    yield "label", 0, len(view.label)
-    for span in sentences(view.body):
-        yield "body", span.start, span.end
 
 
 def _is_heading(text: str, start: int) -> bool:

@@ -17,7 +17,8 @@ import numpy as np
 from data.models import NodeKind, RelationType
 from data.text import identifiers
 from research.anchors import AnchorWord, LabelAnchors
-from research.connections import ADJACENT, Bridge, PairReader, no_question, own_passages
+from research.connections import ADJACENT, Bridge, PairReader, no_question
+from research.own_text import own_passages
 from research.reasoner import Handler
 from research.roles import (
     RELATION_PLAN,

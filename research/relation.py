@@ -32,11 +32,12 @@ from data.pairs import CandidatePair, get_decision, pair_key, put_decision
 from data.progress import Progress, silent
 from data.store import Store, Tx
 from research import relation_events
-from research.connections import no_question, own_passages
+from research.connections import no_question
 from research.evidence_keeping import KeptTexts
 from research.guard import GuardPolicy, guard_query
 from research.hits import EvidenceReader, FetchBudget, ReadText
 from research.materialise import acceptance, draft
+from research.own_text import own_passages
 from research.pair_reasons import OUTSIDE, RETRIED, SAID_NO, Reason
 from research.pair_record import PairRecord, refused_urls
 from research.pairs import PairPolicy, open_pairs, translations

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from data.models import NodeKind, RelationType
-from research.connections import PairReader, own_passages, own_spans
+from research.connections import PairReader
 from research.cues import cues_in, denies, hedges
 from research.extractive_relation import plan_relation, relation_handlers, review_relation
+from research.own_text import own_passages, own_spans
 from research.reasoner import prompt_text
 from research.roles import (
     RELATION_PLAN,
