@@ -57,6 +57,8 @@ CODE_CLASSES: Final = frozenset(
 _TOKEN: Final = re.compile(r"[^\W_]\w*")
 """A name written with underscores (proxy_read_timeout) is one word, in labels as in texts."""
 _MARKED: Final = re.compile(r"(?=\w{10})[A-Za-z]+[a-z][A-Z]\w*|[^\W_]\w*_\w+")
+_PLURAL: Final = re.compile(r"[A-Z]{2,}s")
+"""Of a short form: the DNs of a directory are not the DNS."""
 _MIN_WORD: Final = 3
 _MIN_PART: Final = 5
 _MIN_COMPOUND: Final = 8
@@ -202,7 +204,7 @@ class AnchorIndex:
         for token in _TOKEN.findall(text):
             bits = known.get(token)
             if bits is None:
-                bits = known[token] = self._look_up(fold(token))
+                bits = known[token] = self._look_up(fold(token[:-1] if _PLURAL.fullmatch(token) else token))
             found |= bits
         for parts, bit in self._together:
             if found & parts == parts:

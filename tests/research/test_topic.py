@@ -123,3 +123,10 @@ def test_any_text_and_labels_get_a_verdict_and_blocks_are_in_order(text: str, fi
     assert verdict.reason in {"one_sided", "not_together", "identifier_missing", "other_identifier", None}
     blocks = text_blocks(text)
     assert all(one.end <= two.start for one, two in pairwise(blocks))
+
+
+def test_the_plural_of_a_short_form_is_no_other_short_form() -> None:
+    index = AnchorIndex([label_anchors(Label("n_a", "DNS")), label_anchors(Label("n_b", "VPN tunnel"))])
+    assert index.distinctive(0, index.mask("The server compares the DNs of both entries.")) == 0
+    assert index.distinctive(0, index.mask("The DNS server answers.")) > 0
+    assert index.names(1, index.mask("All VPNs were down."))
