@@ -66,9 +66,28 @@ def _parse_bool(value: object) -> bool:
     return text == "true"
 
 
+def _parse_contact(value: object) -> str:
+    text = str(value).strip()
+    if text and not re.fullmatch(r"[!-'*-~]{1,120}", text):
+        raise ValueError("a mail address or a page, such as https://example.org/bot, in one word without brackets")
+    if text and not re.fullmatch(r"(?:mailto:)?[^@\s:/]+@[^@\s]+\.[^@\s]+|https?://[^\s/]+\S*", text):
+        raise ValueError("a mail address or a page, such as ops@example.org or https://example.org/bot")
+    return text
+
+
+def _parse_prefixes(value: object) -> tuple[str, ...]:
+    prefixes = _parse_list(value)
+    for prefix in prefixes:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,19}[-#]?", prefix):
+            raise ValueError(f"keys of ticket projects such as OPS or NET-, and {prefix!r} is none")
+    return prefixes
+
+
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
+Contact = Annotated[str, BeforeValidator(_parse_contact)]
+TicketPrefixes = Annotated[tuple[str, ...], BeforeValidator(_parse_prefixes)]
 Switch = Annotated[bool, BeforeValidator(_parse_bool)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -120,13 +139,16 @@ class Settings(BaseModel):
     searxng_url: str = ""
     searxng_categories: Names = ("general",)
     searxng_safesearch: Annotated[int, Field(ge=0, le=2)] = 0
+    searxng_pages: Annotated[int, Field(ge=1, le=5)] = 1
     search_allow_domains: Names = ()
     search_block_domains: Names = ()
     fetch_host_delay: Duration = timedelta(seconds=1)
     fetch_allow_hosts: Names = ()
+    fetch_contact: Contact = ""
     source_table: str = ""
     private_terms: Names = ()
     private_suffixes: Names = ()
+    ticket_prefixes: TicketPrefixes = ()
 
     # Autonomous research
     autonomous_research: Switch = True

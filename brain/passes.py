@@ -44,6 +44,7 @@ class Passes:
 
     def __init__(self, runtime: Runtime, stopping: Callable[[], bool] = lambda: False) -> None:
         self._rt = runtime
+        self._stopping = stopping
         self._worker = Worker(
             runtime.queue,
             self._research,
@@ -67,10 +68,9 @@ class Passes:
         return LearnReport(inbox, library, embedded, edges)
 
     async def think(self, *, limit: int | None = None, progress: Progress = silent) -> ThinkReport:
-        """Think about the best open pairs."""
-        return await self._rt.relations.think_pass(
-            self._rt.settings.thinking_max_pairs if limit is None else limit, progress
-        )
+        """Think about the best open pairs; between two of them the pass ends where the process was asked to."""
+        most = self._rt.settings.thinking_max_pairs if limit is None else limit
+        return await self._rt.relations.think_pass(most, progress, stopping=self._stopping)
 
     async def scan(self, *, limit: int | None = None, progress: Progress = silent) -> Scan:
         """Look for gaps once and plan what today's budget can do."""

@@ -12,6 +12,7 @@ from research.duplicates import DuplicatePolicy
 from research.fetch import FetchPolicy
 from research.gate import EvidencePolicy
 from research.opportunities import OpportunityPolicy
+from research.pairs import PairPolicy
 from research.private import GuardPolicy
 from research.queue import QueuePolicy
 from research.scan import ScanPolicy
@@ -26,6 +27,7 @@ __all__ = [
     "guard_policy",
     "inbox_policy",
     "layout_policy",
+    "pair_policy",
     "queue_policy",
     "scan_policy",
     "scope_policy",
@@ -36,13 +38,18 @@ __all__ = [
 
 
 def guard_policy(settings: Settings) -> GuardPolicy:
-    return GuardPolicy(private_terms=settings.private_terms, internal_suffixes=settings.private_suffixes)
+    return GuardPolicy(
+        private_terms=settings.private_terms,
+        internal_suffixes=settings.private_suffixes,
+        ticket_prefixes=settings.ticket_prefixes,
+    )
 
 
 def fetch_policy(settings: Settings) -> FetchPolicy:
     return FetchPolicy(
         host_delay_s=settings.fetch_host_delay.total_seconds(),
         allow_hosts=settings.fetch_allow_hosts,
+        contact=settings.fetch_contact,
         cache_dir=settings.home / "cache" / "fetch",
     )
 
@@ -52,7 +59,12 @@ def scope_policy(settings: Settings) -> ScopePolicy:
 
 
 def searxng_policy(settings: Settings) -> SearxngPolicy:
-    return SearxngPolicy(categories=settings.searxng_categories, safesearch=settings.searxng_safesearch)
+    return SearxngPolicy(
+        categories=settings.searxng_categories,
+        safesearch=settings.searxng_safesearch,
+        pages=settings.searxng_pages,
+        contact=settings.fetch_contact,
+    )
 
 
 def source_tables(settings: Settings) -> tuple[Path, ...]:
@@ -61,6 +73,10 @@ def source_tables(settings: Settings) -> tuple[Path, ...]:
 
 def evidence_policy(settings: Settings) -> EvidencePolicy:
     return EvidencePolicy(min_relevance=settings.evidence_min_relevance, min_quality=settings.evidence_min_quality)
+
+
+def pair_policy(settings: Settings) -> PairPolicy:
+    return PairPolicy(evidence_max_age=settings.evidence_max_age)
 
 
 def queue_policy(settings: Settings) -> QueuePolicy:

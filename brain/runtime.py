@@ -108,7 +108,15 @@ async def open_runtime(
             fetcher=fetcher,
             files=files,
             reasoner=reasoner,
-            relations=RelationResearch(store, reasoner, reader, files, policy=RelationPolicy(), guard=guard),
+            relations=RelationResearch(
+                store,
+                reasoner,
+                reader,
+                files,
+                policy=RelationPolicy(),
+                pairs=policies.pair_policy(settings),
+                guard=guard,
+            ),
             queue=ResearchQueue(store, policies.queue_policy(settings)),
             gatherer=Gatherer(
                 store, reader, files, GatherPolicy(max_fetches=settings.research_max_fetches_per_task, privacy=guard)

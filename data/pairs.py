@@ -17,9 +17,11 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
+    case,
     exists,
     func,
     insert,
+    literal,
     or_,
     select,
     type_coerce,
@@ -27,11 +29,14 @@ from sqlalchemy import (
 )
 
 from data.models import EdgeKind, NodeKind, PairDecision, PairState
-from data.schema import edge, node, pair_decision
+from data.schema import edge, evidence, node, pair_decision
 from data.tx import Tx
 
 __all__ = [
     "ASKED",
+    "INTERNAL_RELATION",
+    "REEXAMINE",
+    "RESTORED",
     "CandidatePair",
     "NodeText",
     "active_texts",
@@ -41,6 +46,7 @@ __all__ = [
     "count_by_state",
     "count_open",
     "due_among",
+    "due_relations",
     "get_decision",
     "list_decisions",
     "pair_key",
@@ -50,6 +56,12 @@ __all__ = [
 
 ASKED = "asked"
 """Reason of a decision row that a person's wish created; it is due at once."""
+REEXAMINE = "reexamine"
+"""Why a pair is looked at whose relation has aged or has a node that changed."""
+RESTORED = "restored"
+"""Reason of the decision after a person brought a withdrawn relation back."""
+INTERNAL_RELATION = "relation_internal_v1"
+"""`meta.validation_state` of a relation that rests on the two nodes' own text: the only one without evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class CandidatePair:
     source_id: str
     target_id: str
     why: str
-    """`vector`, `identifier` or `asked`."""
+    """`asked`, `reexamine` (a relation joins them), `vector` or `identifier`."""
     affinity: float
     """Of the vector edge; 0.0 where there is none."""
 
@@ -114,8 +126,12 @@ def put_decision(tx: Tx, decision: PairDecision) -> None:
 
 
 def ask_for(tx: Tx, first: str, second: str) -> PairDecision:
-    """Put a pair at the front of the next thinking pass because a person wants it, and return its row."""
+    """Put a pair at the front of the next thinking pass because a person wants it, and return its row.
+
+    What led to the last decision stays readable until there is a new one.
+    """
     source_id, target_id = pair_key(first, second)
+    last = get_decision(tx.conn, source_id, target_id)
     asked = PairDecision(
         source_id=source_id,
         target_id=target_id,
@@ -128,6 +144,7 @@ def ask_for(tx: Tx, first: str, second: str) -> PairDecision:
         attempts=0,
         retry_not_before=tx.now,
         decided_at=tx.now,
+        detail={} if last is None else last.detail,
     )
     put_decision(tx, asked)
     return asked
@@ -197,6 +214,45 @@ def strong_pairs(conn: Connection, now: datetime, limit: int, min_affinity: floa
         .limit(limit)
     )
     return [CandidatePair(source_id, target_id, "vector", float(value)) for source_id, target_id, value in rows]
+
+
+def due_relations(conn: Connection, now: datetime, evidence_before: datetime, limit: int) -> list[CandidatePair]:
+    """Return pairs whose relation must be examined again, decided longest ago first (spec 04, "Materialising").
+
+    Due is a relation of which a node changed since it was decided, or whose evidence was all fetched at
+    `evidence_before` or earlier (one that rests on the nodes' own text has none, and one that a person
+    restored since then counts as looked at). A pair that waits for its retry time is not due.
+    """
+    a, b = node.alias("a"), node.alias("b")
+    decided = pair_decision
+    first = edge.c.source_id < edge.c.target_id
+    low = case((first, edge.c.source_id), else_=edge.c.target_id)
+    high = case((first, edge.c.target_id), else_=edge.c.source_id)
+    of_pair = and_(evidence.c.owner == literal("pair:") + low + ":" + high, evidence.c.accepted)
+    aged = and_(
+        exists().where(of_pair),
+        ~exists().where(of_pair, evidence.c.fetched_at > evidence_before),
+        type_coerce(edge.c.meta, JSON)["validation_state"].as_string() != INTERNAL_RELATION,
+        ~and_(func.coalesce(decided.c.reason, "") == RESTORED, decided.c.decided_at > evidence_before),
+    )
+    changed = or_(decided.c.source_hash != a.c.content_hash, decided.c.target_hash != b.c.content_hash)
+    statement = (
+        select(low, high)
+        .join(a, a.c.id == low)
+        .join(b, b.c.id == high)
+        .outerjoin(decided, and_(decided.c.source_id == low, decided.c.target_id == high))
+        .where(
+            edge.c.kind == EdgeKind.RELATION.value,
+            edge.c.active,
+            a.c.active,
+            b.c.active,
+            or_(func.coalesce(changed, False), func.coalesce(aged, False)),
+            or_(decided.c.retry_not_before.is_(None), decided.c.retry_not_before <= now),
+        )
+        .order_by(decided.c.decided_at, low, high)
+        .limit(limit)
+    )
+    return [CandidatePair(lower, upper, REEXAMINE, 0.0) for lower, upper in conn.execute(statement)]
 
 
 def count_open(conn: Connection, now: datetime, min_affinity: float) -> int:

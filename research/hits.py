@@ -77,6 +77,8 @@ class FetchBudget:
     fetches: int = 4
     enough: int = 3
     """Accepted texts, with those accepted before, at which no further page is fetched."""
+    at_once: int = 4
+    """Pages fetched beside each other; one host is still asked one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,22 +206,25 @@ class EvidenceReader:
         texts: list[ReadText] = []
         witnesses = list(accepted)
         fetches = 0
-        for hit in queue:
-            if fetches >= budget.fetches or len(witnesses) >= budget.enough:
-                spent = "there is enough evidence" if len(witnesses) >= budget.enough else "the fetches are spent"
-                trails.append(_trail(hit, Stage.NOT_READ, None, spent))
-                continue
-            fetches += 1
-            outcome = await self._read_one(hit, query, labels, require, questions, witnesses)
-            if isinstance(outcome, HitTrail):
-                trails.append(outcome)
-                continue
-            texts.append(outcome)
-            judged = outcome.assessment
-            stage = Stage.ACCEPTED if judged.accepted else Stage.GATE
-            trails.append(_trail(hit, stage, judged.reject_reason, judged.assessment_reason))
-            if judged.accepted:
-                witnesses.append(judged)
+        while wave := queue[fetches : fetches + _wave(budget, fetches, len(witnesses))]:
+            fetches += len(wave)
+            for hit, got in zip(wave, await self._fetch_all(wave), strict=True):
+                outcome = (
+                    got
+                    if isinstance(got, HitTrail)
+                    else await self._judge(hit, *got, query, labels, require, questions, witnesses)
+                )
+                if isinstance(outcome, HitTrail):
+                    trails.append(outcome)
+                    continue
+                texts.append(outcome)
+                judged = outcome.assessment
+                stage = Stage.ACCEPTED if judged.accepted else Stage.GATE
+                trails.append(_trail(hit, stage, judged.reject_reason, judged.assessment_reason))
+                if judged.accepted:
+                    witnesses.append(judged)
+        spent = "there is enough evidence" if len(witnesses) >= budget.enough else "the fetches are spent"
+        trails += [_trail(hit, Stage.NOT_READ, None, spent) for hit in queue[fetches:]]
         return ReadResult(query, page.state, page.engines_failed, page.notes, tuple(trails), tuple(texts), fetches)
 
     async def _ask(self, query: str, language: str, limit: int) -> SearchPage:
@@ -253,15 +258,13 @@ class EvidenceReader:
         passed.sort(key=lambda entry: -entry[1].reached)
         return trails, [hit for hit, _ in passed]
 
-    async def _read_one(
-        self,
-        hit: Hit,
-        query: str,
-        labels: Sequence[Label],
-        require: Require,
-        questions: Sequence[str],
-        witnesses: Sequence[Assessment],
-    ) -> ReadText | HitTrail:
+    async def _fetch_all(self, hits: Sequence[Hit]) -> list[tuple[Document, datetime] | HitTrail]:
+        """Fetch these pages beside each other; a host's turns are the fetcher's. A failed one fails alone."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._fetch(hit)) for hit in hits]
+        return [task.result() for task in tasks]
+
+    async def _fetch(self, hit: Hit) -> tuple[Document, datetime] | HitTrail:
         try:
             document = await self._fetcher.fetch(hit.url)
         except FetchError as error:
@@ -269,7 +272,19 @@ class EvidenceReader:
         except Exception as error:  # a fetcher that breaks its promise: this page failed, the others are read
             log.warning("fetch.raised", url=hit.url, error=repr(error))
             return _trail(hit, Stage.FETCH, UNREADABLE, f"{type(error).__name__}: {error}")
-        fetched_at = self._clock.now()
+        return document, self._clock.now()
+
+    async def _judge(
+        self,
+        hit: Hit,
+        document: Document,
+        fetched_at: datetime,
+        query: str,
+        labels: Sequence[Label],
+        require: Require,
+        questions: Sequence[str],
+        witnesses: Sequence[Assessment],
+    ) -> ReadText | HitTrail:
         try:
             assessment = await asyncio.to_thread(
                 assess_evidence,
@@ -278,7 +293,7 @@ class EvidenceReader:
                 require=require,
                 questions=questions,
                 query=query,
-                accepted=witnesses,
+                accepted=tuple(witnesses),
                 sources=self._sources,
                 embedder=self._embedder,
                 policy=self._evidence,
@@ -288,6 +303,15 @@ class EvidenceReader:
             log.warning("gate.raised", url=hit.url, error=repr(error))
             return _trail(hit, Stage.FETCH, UNREADABLE, f"{type(error).__name__}: {error}")
         return ReadText(document, assessment, fetched_at)
+
+
+def _wave(budget: FetchBudget, fetches: int, witnesses: int) -> int:
+    """Return how many pages may be fetched at once: all of them would be read one after the other as well.
+
+    Were each of them accepted, there would be just enough. So the pages that are read, their order and their
+    judgements are those of reading them singly.
+    """
+    return max(0, min(budget.at_once, budget.fetches - fetches, budget.enough - witnesses))
 
 
 def _trail(hit: Hit, stage: Stage, reason: str | None, why: str) -> HitTrail:

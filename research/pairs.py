@@ -1,8 +1,9 @@
 """Which pairs to think about next (spec 04, "Thinking pairs").
 
-Three sources, in this order: pairs a person asked for; pairs with a strong vector edge and no relation,
-highest affinity first; pairs of two communities that share an identifier though their texts are far apart.
-The last kind gets a share of every pass, because the second one never runs dry in a big graph.
+Four sources, in this order: pairs a person asked for; pairs whose relation has aged or lost the content it was
+decided on; pairs with a strong vector edge and no relation, highest affinity first; pairs of two communities
+that share an identifier though their texts are far apart. The second and the last kind get a share of every
+pass, because the third one never runs dry in a big graph.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from data.edges import EdgeArrays, edge_arrays
 from data.models import EdgeKind
-from data.pairs import CandidatePair, NodeText, active_texts, asked_pairs, due_among, pair_key, strong_pairs
+from data.pairs import (
+    CandidatePair,
+    NodeText,
+    active_texts,
+    asked_pairs,
+    due_among,
+    due_relations,
+    pair_key,
+    strong_pairs,
+)
 from data.store import Store
 from data.text import Identifier, IdentifierClass, fold, identifiers, sentences
 from research.communities import find_communities
@@ -41,6 +51,10 @@ class PairPolicy:
     """Share of a pass kept for pairs that share an identifier across communities."""
     max_holders: int = 12
     """An identifier in more nodes than this ties none of them together (Event ID 4625, RFC 5321)."""
+    evidence_max_age: timedelta = timedelta(days=365)
+    """BRAIN_EVIDENCE_MAX_AGE: a relation whose evidence is older is examined again."""
+    reexamined_share: float = 0.25
+    """Share of a pass kept for relations that are due; what the others leave free is theirs too."""
 
 
 async def open_pairs(store: Store, policy: PairPolicy, limit: int) -> list[CandidatePair]:
@@ -52,12 +66,17 @@ async def open_pairs(store: Store, policy: PairPolicy, limit: int) -> list[Candi
     room = limit - len(asked)
     if room <= 0:
         return asked
+    due = await store.read_bulk(due_relations, now, now - policy.evidence_max_age, room)
     strong = await store.read_bulk(strong_pairs, now, room, policy.min_affinity)
-    wanted = max(1, round(room * policy.identifier_share), room - len(strong))
-    across = await _across(store, policy, now, wanted)
+    due = due[: max(1, round(room * policy.reexamined_share), room - len(strong))]
+    room -= len(due)
+    across: list[CandidatePair] = []
+    if room > 0:
+        wanted = max(1, round(room * policy.identifier_share), room - len(strong))
+        across = await _across(store, policy, now, wanted)
     known = {(pair.source_id, pair.target_id) for pair in asked}
     chosen = list(asked)
-    for pair in (*strong[: room - len(across)], *across):
+    for pair in (*due, *strong[: max(0, room - len(across))], *across):
         if (pair.source_id, pair.target_id) not in known:
             known.add((pair.source_id, pair.target_id))
             chosen.append(pair)

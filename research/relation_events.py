@@ -59,13 +59,18 @@ def assessed(record: PairRecord, text: ReadText) -> Event:
     return Event(events.THINK_EVIDENCE_ASSESSED, {**_ends(record), **payload})
 
 
-def refused(record: PairRecord, reason: Reason) -> list[Event]:
-    """Return what reports a refusal: why, and how many hits came how far."""
+def refused(record: PairRecord, reason: Reason, *, relation: str | None = None, withdrawn: bool = False) -> list[Event]:
+    """Return what reports a refusal: why, and how many hits came how far.
+
+    `relation` is the one that joined the pair when it was looked at again, `withdrawn` tells whether it ended.
+    """
     payload = {**_ends(record), "reason": str(reason), "why": record.error or "", **record.counts()}
+    if relation is not None:
+        payload |= {"relation": relation, "withdrawn": withdrawn}
     reported = []
     if reason is not Reason.NOT_RELATED:
         level = "warning" if reason in RETRIED else "info"
         reported.append(Event(events.THINK_INSUFFICIENT, payload, level=level))
-    if reason in SAID_NO:
+    if reason in SAID_NO or withdrawn:
         reported.append(Event(events.THINK_RELATION_REJECTED, payload))
     return reported

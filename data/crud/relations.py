@@ -15,6 +15,7 @@ from data.edges import get_edge, relations_between
 from data.events import THINK_RELATION_ACCEPTED
 from data.models import Edge, EdgeKind, Event, Node, PairDecision, PairState, RelationType
 from data.nodes import get_node, nodes_by_ids
+from data.pairs import INTERNAL_RELATION, RESTORED
 from data.schema import edge, pair_decision
 from data.tx import Tx
 
@@ -27,11 +28,8 @@ __all__ = [
     "WithdrawRelation",
 ]
 
-INTERNAL_RELATION: Final = "relation_internal_v1"
-"""`meta.validation_state` of a relation that rests on the two nodes' own text: the only one without evidence."""
 RESEARCHED_RELATION: Final = "relation_fulltext_gate_v10"
 
-_RESTORED: Final = "restored"
 _WITHDRAWN: Final = "withdrawn"
 
 
@@ -176,25 +174,39 @@ class AcceptRelation:
 class WithdrawRelation:
     """Take a relation back; it keeps its history. `result` is the edge's id.
 
-    Evidence edges and external nodes that support nothing else go with it; the pair's decision becomes
-    refused with reason `withdrawn`, so that it is not thought about again before its content changes.
+    Evidence edges and external nodes that support nothing else go with it. A person's withdrawal leaves the pair
+    refused with reason `withdrawn`, so that it is not thought about again before its content changes; where a new
+    look refused the relation, `decision` is that refusal and `events` report it. A decision on content that is not
+    the nodes' present one is refused (`content_changed`).
     """
 
     edge_id: str
     reason: str
+    decision: PairDecision | None = None
+    events: tuple[Event, ...] = ()
     action: ClassVar[str] = "delete"
 
     def plan(self, tx: Tx) -> Plan | Refusal | Ask:
         found = get_edge(tx.conn, self.edge_id)
         if found is None or not found.active or found.kind is not EdgeKind.RELATION:
             return Refusal("not_found", f"there is no active relation {self.edge_id}; nothing was withdrawn")
+        if self.decision is not None and not _decides(tx, self.decision, found):
+            return Refusal("content_changed", f"a node of {found.id} changed since it was looked at")
         changes = [RowChange(edge, {"id": found.id}, _ended(found, tx, withdrawn=self.reason))]
         support = Support(tx)
         support.end(found)
         changes += support.changes()
-        changes += _pair_state(tx, found, PairState.REFUSED, _WITHDRAWN)
+        if self.decision is not None:
+            changes.append(_decision_change(self.decision))
+        else:
+            changes += _pair_state(tx, found, PairState.REFUSED, _WITHDRAWN)
         return Plan(
-            "delete", f"edge:{found.id}", tuple(changes), message=f"withdrew {found.id}: {self.reason}", result=found.id
+            "delete",
+            f"edge:{found.id}",
+            tuple(changes),
+            events=self.events,
+            message=f"withdrew {found.id}: {self.reason}",
+            result=found.id,
         )
 
 
@@ -219,8 +231,20 @@ class RestoreRelation:
         support = Support(tx)
         support.restore(found)
         changes = [*support.changes(), RowChange(edge, {"id": found.id}, values)]
-        changes += _pair_state(tx, found, PairState.ACCEPTED, _RESTORED)
+        changes += _pair_state(tx, found, PairState.ACCEPTED, RESTORED)
         return Plan("reactivate", f"edge:{found.id}", tuple(changes), message=f"restored {found.id}", result=found.id)
+
+
+def _decides(tx: Tx, decision: PairDecision, found: Edge) -> bool:
+    """Tell whether the decision refuses this relation on the content that its nodes have now."""
+    if decision.state is PairState.ACCEPTED or {decision.source_id, decision.target_id} != {
+        found.source_id,
+        found.target_id,
+    }:
+        raise ValueError("a withdrawal goes with a refusal of the same pair")
+    ends = nodes_by_ids(tx.conn, (decision.source_id, decision.target_id))
+    present = (ends[decision.source_id].content_hash, ends[decision.target_id].content_hash)
+    return present == (decision.source_hash, decision.target_hash)
 
 
 def _ended(found: Edge, tx: Tx, *, withdrawn: str | None = None, superseded_by: str | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from brain import policies
 from brain.config import ConfigError, Settings, format_duration, load_settings, parse_duration, parse_size
 
 ROOT = Path(__file__).parents[2]
@@ -87,3 +88,42 @@ def test_durations_read_and_print(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(("text", "size"), [("20MiB", 20971520), ("5MB", 5000000), ("1024", 1024), ("1.5 KiB", 1536)])
 def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("contact", ["ops@example.org", "mailto:ops@example.org", "https://example.org/bot?x=1", ""])
+def test_a_contact_is_a_mail_address_or_a_page(contact: str) -> None:
+    settings, _ = load_settings(environment={"BRAIN_FETCH_CONTACT": contact})
+    assert settings.fetch_contact == contact
+
+
+@pytest.mark.parametrize(
+    "contact",
+    ["ops", "ops@example.org\r\nX-Header: 1", "a b@example.org", "ftp://example.org", "x(@example.org", "ö@x.de"],
+)
+def test_a_contact_that_cannot_stand_in_a_header_is_refused(contact: str) -> None:
+    with pytest.raises(ConfigError, match="BRAIN_FETCH_CONTACT"):
+        load_settings(environment={"BRAIN_FETCH_CONTACT": contact})
+
+
+def test_settings_of_guard_and_search_reach_their_policies() -> None:
+    environment = {
+        "BRAIN_TICKET_PREFIXES": "ORA-, NET",
+        "BRAIN_SEARXNG_PAGES": "3",
+        "BRAIN_FETCH_CONTACT": "ops@example.org",
+        "BRAIN_EVIDENCE_MAX_AGE": "90d",
+    }
+    settings, _ = load_settings(environment=environment)
+    assert policies.guard_policy(settings).ticket_prefixes == ("ORA-", "NET")
+    assert policies.searxng_policy(settings).pages == 3
+    assert policies.searxng_policy(settings).contact == policies.fetch_policy(settings).contact == "ops@example.org"
+    assert policies.pair_policy(settings).evidence_max_age == timedelta(days=90)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("BRAIN_TICKET_PREFIXES", "OPS,*"), ("BRAIN_TICKET_PREFIXES", "4711"), ("BRAIN_SEARXNG_PAGES", "0"),
+     ("BRAIN_SEARXNG_PAGES", "9")],
+)  # fmt: skip
+def test_settings_of_guard_and_search_are_checked(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        load_settings(environment={name: value})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from data.clock import ManualClock
+from data.extract import Document
 from data.models import SourceClass
 from research.fetch_errors import FetchError, FetchReason
 from research.gate import EvidencePolicy
@@ -147,6 +149,55 @@ async def test_a_page_that_cannot_be_judged_is_a_fetch_error_and_the_others_go_o
     result = await read(source, clock)
     assert stages(result)[first] == (Stage.FETCH, "internal_error")
     assert [text.document.url for text in result.accepted] == [second]
+
+
+async def test_pages_are_fetched_beside_each_other_and_read_as_one_after_the_other(clock: ManualClock) -> None:
+    texts = [pages.OTHER_CODE_DE, pages.BOTH_DE, pages.OTHER_CODE_DE.replace("NAT", "Nat"), pages.BOTH_EN]
+    single, beside = web(*texts), web(*texts)
+    last_first = asyncio.Event()
+    under_way: list[int] = []
+    fetch = beside.fetch
+
+    async def slow_first(url: str) -> Document:
+        under_way.append(len(beside.fetched) + 1)
+        document = await fetch(url)
+        if len(beside.fetched) == 3:
+            last_first.set()
+        await last_first.wait()  # nobody is answered before three are on their way
+        return document
+
+    beside.fetch = slow_first  # type: ignore[method-assign]
+    one = await read(single, clock, FetchBudget(at_once=1))
+    several = await read(beside, clock, FetchBudget())
+    assert several == one
+    assert (beside.fetched, len(one.accepted)) == (single.fetched, 2)
+
+
+async def test_no_page_is_fetched_that_reading_singly_would_not_have_needed(clock: ManualClock) -> None:
+    source = web(pages.BOTH_DE, pages.BOTH_EN, pages.OTHER_CODE_DE)
+    await read(source, clock, FetchBudget(enough=1))
+    assert len(source.fetched) == 1
+
+
+async def test_a_cancelled_read_cancels_its_fetches(clock: ManualClock) -> None:
+    source = web(pages.BOTH_DE, pages.BOTH_EN)
+    ended: list[str] = []
+
+    async def endless(url: str) -> Document:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append(url)
+        raise AssertionError("it was not cancelled")
+
+    source.fetch = endless  # type: ignore[method-assign]
+    task = asyncio.create_task(read(source, clock))
+    while not task.done() and len(ended) < 1:
+        await asyncio.sleep(0.01)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(ended) == sorted(source.documents)
 
 
 async def test_an_empty_query_is_never_sent(clock: ManualClock) -> None:

@@ -267,6 +267,15 @@ async def test_a_pass_ends_early_when_the_outside_is_down(store: Store) -> None:
     assert "search_failed" in report.stopped
 
 
+async def test_a_pass_ends_between_two_pairs_when_the_process_is_asked_to(store: Store) -> None:
+    a, b, c, d = await nodes(store)
+    await joined(store, (a, b, 0.4), (b, c, 0.3), (c, d, 0.2))
+    source = Web(state=SearchState.NONE)
+    report = await thinking(store, source).think_pass(10, stopping=lambda: len(source.queries) >= 1)
+    assert (report.thought, report.stopped) == (1, "the process was asked to end")
+    assert (await thinking(store, source).think_pass(10)).thought == 2
+
+
 async def test_a_fault_in_one_pair_does_not_keep_the_others_from_being_thought_about(store: Store) -> None:
     a, b, c, d = await nodes(store)
     await joined(store, (a, b, 0.4), (c, d, 0.3))
