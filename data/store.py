@@ -32,7 +32,7 @@ from data.errors import (
     translate,
 )
 from data.events import DEFAULT_BUFFER, EventHub, Subscription
-from data.ids import IdFactory, new_id
+from data.ids import IdFactory, new_id, new_ids
 from data.migrations import prepare
 from data.models import Event
 from data.tx import Tx
@@ -121,6 +121,10 @@ class Store:
         self._hub.close()
         await self._async_readers.dispose()
         self._sync_readers.dispose()
+
+    def new_ids(self, kind: str, count: int) -> list[str]:
+        """Return `count` fresh ids for `kind` from this store's source of ids."""
+        return new_ids(kind, count) if self.new_id is new_id else [self.new_id(kind) for _ in range(count)]
 
     async def write(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(tx, …)` in one write transaction and return its result after the commit.

@@ -42,6 +42,8 @@ _CHUNK: Final = 500
 _OWN = and_(node.c.active.is_(True), node.c.kind != NodeKind.EVIDENCE.value)
 """What takes part in vector graph and map: the house's own knowledge. External evidence hangs on relations alone, so
 that thinking pairs are pairs of own nodes."""
+_READ_AT_ONCE: Final = 5000
+"""Rows taken apart by one call that holds the interpreter lock: some milliseconds."""
 MAP_EDGES: Final = (EdgeKind.VECTOR, EdgeKind.RELATION)
 """What holds the map together: nearness and accepted relations."""
 
@@ -187,24 +189,21 @@ def load_neighbours(conn: Connection, model: str | None) -> list[StoredList]:
 def vector_edges(conn: Connection) -> StoredEdges:
     """Return every vector edge. Plain columns and one parse of all JSON: a tenth of the time of typed rows."""
     statement = "SELECT id, source_id, target_id, weight, meta, active, created_at FROM edge WHERE kind = 'vector'"
-    rows = conn.exec_driver_sql(statement).fetchall()
-    if not rows:
-        return StoredEdges([], [], [], array("d"), array("d"), [], [])
-    ids, sources, targets, weights, metas, active, created = zip(*rows, strict=True)
-    parsed = json.loads(f"[{','.join(metas)}]")
-    affinities = (
-        float(meta.get("affinity", "nan")) if stands else float("nan")
-        for meta, stands in zip(parsed, active, strict=True)
-    )
-    return StoredEdges(
-        list(ids),
-        list(sources),
-        list(targets),
-        array("d", weights),
-        array("d", affinities),
-        [meta.get("duplicate") is True for meta in parsed],
-        list(created),
-    )
+    found = StoredEdges([], [], [], array("d"), array("d"), [], [])
+    for rows in conn.exec_driver_sql(statement).partitions(_READ_AT_ONCE):
+        ids, sources, targets, weights, metas, active, created = zip(*rows, strict=True)
+        parsed = json.loads(f"[{','.join(metas)}]")
+        found.ids.extend(ids)
+        found.sources.extend(sources)
+        found.targets.extend(targets)
+        found.weights.extend(weights)
+        found.affinities.extend(
+            float(meta.get("affinity", "nan")) if stands else float("nan")
+            for meta, stands in zip(parsed, active, strict=True)
+        )
+        found.duplicates.extend(meta.get("duplicate") is True for meta in parsed)
+        found.created.extend(created)
+    return found
 
 
 def load_positions(conn: Connection) -> dict[str, tuple[float, float, float]]:

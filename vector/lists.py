@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data.crud.batch import Columns
 from data.vectors import StoredList
 from vector.neighbours import NeighbourState, renumbered
 
@@ -72,19 +72,24 @@ def from_rows(stored: Sequence[StoredList], k: int) -> Kept | None:
     return Kept([one.node_id for one in stored], [one.content_hash for one in stored], state)
 
 
-def to_rows(kept: Kept, rows: NDArray[np.int64], model: str) -> list[dict[str, Any]]:
+def to_rows(kept: Kept, rows: NDArray[np.int64], model: str) -> Columns:
     """Return the rows of table `neighbour` for these rows of `kept`."""
-    written = []
-    for row in rows.tolist():
-        length = int((kept.state.indices[row] >= 0).sum())
-        near = np.append(kept.state.similarities[row, :length], kept.state.floor[row])
-        written.append(
-            {
-                "node_id": kept.ids[row],
-                "model": model,
-                "content_hash": kept.hashes[row],
-                "ids": [kept.ids[other] for other in kept.state.indices[row, :length].tolist()],
-                "similarities": near.astype("<f4").tobytes(),
-            }
-        )
-    return written
+    indices, near = kept.state.indices[rows], kept.state.similarities[rows]
+    lengths = (indices >= 0).sum(axis=1)
+    # A list's similarities are stored with its floor behind them.
+    values = np.column_stack([near, np.zeros(len(rows), np.float32)]).astype("<f4")
+    values[np.arange(len(rows)), lengths] = kept.state.floor[rows]
+    data = values[np.arange(values.shape[1])[None, :] <= lengths[:, None]].tobytes()
+    ends = 4 * np.cumsum(lengths + 1)
+    spans = zip((ends - 4 * (lengths + 1)).tolist(), ends.tolist(), strict=True)
+    others = zip(indices.tolist(), lengths.tolist(), strict=True)
+    numbers = rows.tolist()
+    return Columns(
+        {
+            "node_id": [kept.ids[row] for row in numbers],
+            "model": [model] * len(numbers),
+            "content_hash": [kept.hashes[row] for row in numbers],
+            "ids": [[kept.ids[other] for other in line[:length]] for line, length in others],
+            "similarities": [data[start:end] for start, end in spans],
+        }
+    )

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.clock import from_iso, to_iso
+from data.clock import to_iso
 from data.crud.batch import Batch
 from data.edges import count_by_kind
 from data.events import VECTOR_REBUILT
@@ -27,9 +27,10 @@ from data.progress import Progress, silent
 from data.schema import edge, embedding, neighbour
 from data.state import get_state
 from data.store import Store
-from data.vectors import StoredEdges, StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
-from vector.affinity import EdgeDifference, VectorGraph, edge_difference, vector_graph
+from data.vectors import StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
+from vector.affinity import VectorGraph, vector_graph
 from vector.background import in_background
+from vector.edge_changes import edge_changes
 from vector.lists import Kept, from_rows, step, to_rows
 from vector.neighbours import FULL_PASS_SHARE, full_pass_cells, neighbour_state, update_neighbours
 from vector.selection import Tick
@@ -113,14 +114,14 @@ class Reevaluator:
             await self._discard([found.ids[row] for row in damaged.rows])
             raise
         old = await self._store.read_bulk(vector_edges)
-        difference, upserts, deletes = await asyncio.to_thread(self._difference, found.ids, graph, old)
+        changes = await asyncio.to_thread(edge_changes, self._store, found.ids, graph, old)
         await self._keep(done)
         report = ReevaluationReport(
             nodes=len(found.ids),
-            added=int(difference.added.sum()),
-            changed=int((~difference.added).sum()),
-            removed=len(deletes),
-            kept=difference.kept,
+            added=changes.added,
+            changed=changes.changed,
+            removed=len(changes.deletes),
+            kept=changes.kept,
             computed=done.computed,
             seconds=time.perf_counter() - started,
             duplicates=int((graph.keeper != np.arange(len(graph.keeper))).sum()),
@@ -132,8 +133,9 @@ class Reevaluator:
         if done.whole:
             state[LAYOUT_WANTED] = True
         event = Event(VECTOR_REBUILT, {**_counts(report), "seconds": round(report.seconds, 3)})
-        await write(self._store, Batch("vector edges", edge, upserts, deletes, events=(event,), state=state))
-        progress("vector edges", len(upserts), len(upserts))
+        batch = Batch("vector edges", edge, changes.upserts, changes.deletes, events=(event,), state=state)
+        await write(self._store, batch)
+        progress("vector edges", len(changes.upserts), len(changes.upserts))
         return report
 
     async def _unchanged(self, nodes: int, started: float) -> ReevaluationReport:
@@ -210,69 +212,6 @@ class Reevaluator:
         keys = [{"node_id": node_id, "model": self._model} for node_id in ids]
         if keys:
             await write(self._store, Batch("damaged embeddings", embedding, deletes=keys))
-
-    def _difference(
-        self, ids: Sequence[str], graph: VectorGraph, old: StoredEdges
-    ) -> tuple[EdgeDifference, list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the difference and the rows it writes and deletes."""
-        count = len(ids)
-        place = {node_id: row for row, node_id in enumerate(ids)}
-        low = np.fromiter((place.get(end, -1) for end in old.sources), np.int64, len(old.ids))
-        high = np.fromiter((place.get(end, -1) for end in old.targets), np.int64, len(old.ids))
-        # An edge with an end that is gone, or stored the wrong way round, and the second of two alike: they go.
-        present = np.flatnonzero((low >= 0) & (low < high))
-        keys, first = np.unique(low[present] * count + high[present], return_index=True)
-        standing = present[first]
-        before = (
-            keys,
-            np.asarray(old.weights)[standing],
-            np.asarray(old.affinities)[standing],
-            np.asarray(old.duplicates, np.bool_)[standing],
-        )
-        now = (
-            graph.source * np.int64(count) + graph.target,
-            graph.similarity.astype(np.float64),
-            graph.affinity,
-            graph.duplicate,
-        )
-        difference = edge_difference(before, now)
-        put = now[0][difference.put]
-        at = np.minimum(np.searchsorted(keys, put), max(0, len(keys) - 1))
-        known = np.where(difference.added, -1, standing[at] if len(standing) else -1)
-        upserts = self._rows(ids, graph, difference.put, known, old)
-        staying = np.zeros(len(old.ids), np.bool_)
-        staying[standing] = True
-        staying[standing[difference.removed]] = False
-        return difference, upserts, [{"id": old.ids[row]} for row in np.flatnonzero(~staying).tolist()]
-
-    def _rows(
-        self, ids: Sequence[str], graph: VectorGraph, put: NDArray[np.int64], known: NDArray[np.int64], old: StoredEdges
-    ) -> list[dict[str, Any]]:
-        """Return the rows of the edges `put` of `graph`; `known` is each one's place among the old, -1 for none."""
-        moment, kind = self._store.clock.now(), EdgeKind.VECTOR.value
-        columns = (
-            [ids[row] for row in graph.source[put].tolist()],
-            [ids[row] for row in graph.target[put].tolist()],
-            graph.similarity[put].astype(np.float64).round(6).tolist(),
-            graph.affinity[put].round(6).tolist(),
-            graph.duplicate[put].tolist(),
-            known.tolist(),
-        )
-        return [
-            {
-                "id": old.ids[row] if row >= 0 else self._store.new_id("edge"),
-                "source_id": source,
-                "target_id": target,
-                "kind": kind,
-                "relation_type": None,
-                "weight": weight,
-                "meta": {"affinity": affinity, "duplicate": True} if duplicate else {"affinity": affinity},
-                "active": True,
-                "created_at": from_iso(old.created[row]) if row >= 0 else moment,
-                "updated_at": moment,
-            }
-            for source, target, weight, affinity, duplicate, row in zip(*columns, strict=True)
-        ]
 
 
 def _counts(report: ReevaluationReport) -> Mapping[str, int]:

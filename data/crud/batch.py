@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import Any, Final
 
 from sqlalchemy import Connection, Table
 
 from data.crud import ledger, repair
-from data.crud.rows import Driver, blocks, delete_rows, driver_of, lookup, lookup_keys
+from data.crud.rows import Driver, blocks, delete_rows, driver_of, insertion, lookup, lookup_keys
 from data.crud.wire import batch_binders, key_columns
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
@@ -30,12 +31,29 @@ from data.store import Store
 from data.tx import Tx
 from data.writer import Writer
 
-__all__ = ["Batch", "BatchOutcome", "write_batch"]
+__all__ = ["Batch", "BatchOutcome", "Columns", "write_batch"]
 
 _WALKED: Final = 1000
 """Rows of the table's end compared at once."""
 
+_PIECE: Final = 5000
+"""Rows turned into wire form by one call that holds the interpreter lock: some milliseconds."""
+
 _Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows given as columns of one length, which for many rows is several times quicker than a mapping a row.
+
+    `wire` names the columns whose values are in wire form already (`data.crud.wire`); they are taken as they are.
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    wire: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values()), ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +66,7 @@ class Batch:
 
     name: str
     table: Table
-    upserts: Sequence[Mapping[str, Any]] = ()
+    upserts: Sequence[Mapping[str, Any]] | Columns = ()
     deletes: Sequence[Mapping[str, Any]] = ()
     events: Sequence[Event] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -86,7 +104,7 @@ async def write_batch(store: Store, batch: Batch, *, actor: str) -> BatchOutcome
 
 
 def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
-    if not batch.upserts and not batch.deletes:
+    if not len(batch.upserts) and not batch.deletes:
         with writer.transaction() as tx:
             _report(tx, batch)
         return BatchOutcome(True, 0, 0, "", "nothing to write", None)
@@ -139,9 +157,11 @@ def _prepare(batch: Batch) -> _Prepared:
     table = batch.table
     names = [column.name for column in table.columns]
     rows = _wire(table, batch.upserts, names)
-    rows.sort(key=itemgetter(*map(names.index, key_columns(table))))
-    if len(set(map(_key_of(table), rows))) != len(rows):
-        raise ValueError(f"the batch writes a row of {table.name} twice")
+    key_of = _key_of(table)
+    if not _ascending(rows, key_of):
+        rows.sort(key=key_of)
+        if len(set(map(key_of, rows))) != len(rows):
+            raise ValueError(f"the batch writes a row of {table.name} twice")
     deletes = _wire(table, batch.deletes, list(key_columns(table)))
     digest = hashlib.sha256()
     for block in blocks(rows):
@@ -150,16 +170,33 @@ def _prepare(batch: Batch) -> _Prepared:
     return _Prepared(batch, rows, deletes, digest.hexdigest())
 
 
-def _wire(table: Table, rows: Sequence[Mapping[str, Any]], names: list[str]) -> _Rows:
+def _wire(table: Table, rows: Sequence[Mapping[str, Any]] | Columns, names: list[str]) -> _Rows:
     """Return the values of `names` of each row as SQLite stores them; raise ValueError where one is missing."""
     by_name = batch_binders(table)
+    found: _Rows = []
     try:
-        columns = [map(by_name[name], map(itemgetter(name), rows)) for name in names]
-        return list(zip(*columns, strict=True))
+        for start in range(0, len(rows), _PIECE):
+            if isinstance(rows, Columns):
+                given = ((name, rows.values[name][start : start + _PIECE]) for name in names)
+                columns = [values if name in rows.wire else map(by_name[name], values) for name, values in given]
+            else:
+                piece = rows[start : start + _PIECE]
+                columns = [map(by_name[name], map(itemgetter(name), piece)) for name in names]
+            found += zip(*columns, strict=True)
     except KeyError as error:
         raise ValueError(f"a row of the batch for {table.name} has no column {error}") from error
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"a row of the batch for {table.name} holds what its column cannot: {error}") from error
+    return found
+
+
+def _ascending(rows: _Rows, key_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> bool:
+    """Tell whether the keys ascend strictly: then they are in order and each is there once."""
+    for start in range(0, len(rows), _PIECE):
+        keys = list(map(key_of, rows[start : start + _PIECE + 1]))
+        if not all(map(lt, keys, keys[1:])):
+            return False
+    return True
 
 
 def _execute(conn: Connection, prepared: _Prepared) -> int:
@@ -169,21 +206,35 @@ def _execute(conn: Connection, prepared: _Prepared) -> int:
     if prepared.deletes:
         delete_rows(conn, table, prepared.deletes)
     last = int(driver.execute(f'SELECT coalesce(max(rowid), 0) FROM "{table.name}"').fetchone()[0])  # noqa: S608
-    if prepared.rows:
-        driver.executemany(_upsert(table), prepared.rows)
+    known = _possibly_known(driver, prepared)
+    for statement, rows in ((_upsert(table), prepared.rows[:known]), (insertion(table), prepared.rows[known:])):
+        if rows:
+            driver.executemany(statement, rows)
     return last
+
+
+def _possibly_known(driver: Driver, prepared: _Prepared) -> int:
+    """Return how many rows, from the first on, may be in the table: keys above its highest are not.
+
+    Ids ascend with time, so nearly all new rows are found by this, and a plain INSERT takes two thirds of the
+    time of one that may have to update.
+    """
+    table = prepared.batch.table
+    first = key_columns(table)[0]
+    highest = driver.execute(f'SELECT max("{first}") FROM "{table.name}"').fetchone()[0]  # noqa: S608
+    if highest is None:
+        return 0
+    place = list(table.columns.keys()).index(first)
+    return bisect_right(prepared.rows, highest, key=itemgetter(place))
 
 
 @cache
 def _upsert(table: Table) -> str:
     keys = key_columns(table)
     names = [column.name for column in table.columns]
-    columns = ", ".join(f'"{name}"' for name in names)
-    marks = ", ".join("?" * len(names))
     conflict = ", ".join(f'"{name}"' for name in keys)
     others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
-    insertion = f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks})'  # noqa: S608
-    return f"{insertion} ON CONFLICT ({conflict}) DO UPDATE SET {others}"
+    return f"{insertion(table)} ON CONFLICT ({conflict}) DO UPDATE SET {others}"
 
 
 def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:

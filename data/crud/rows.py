@@ -18,7 +18,18 @@ from sqlalchemy import Boolean, Connection, Table
 
 from data.crud.wire import Row, key_columns
 
-__all__ = ["Driver", "RowWork", "blocks", "delete_rows", "driver_of", "lookup", "lookup_keys", "put_rows", "read_rows"]
+__all__ = [
+    "Driver",
+    "RowWork",
+    "blocks",
+    "delete_rows",
+    "driver_of",
+    "insertion",
+    "lookup",
+    "lookup_keys",
+    "put_rows",
+    "read_rows",
+]
 
 Driver = sqlite3.Connection
 
@@ -63,7 +74,7 @@ def put_rows(conn: Connection, work: Sequence[RowWork]) -> None:
     for (table, exists), group in groupby(work, key=lambda row: (row.table, row.before is not None)):
         names = table.columns.keys()
         if not exists:
-            driver.executemany(_insert(table), [tuple(map(row.expected.__getitem__, names)) for row in group])
+            driver.executemany(insertion(table), [tuple(map(row.expected.__getitem__, names)) for row in group])
             continue
         keys = key_columns(table)
         order = [*(name for name in names if name not in keys), *keys]
@@ -102,7 +113,8 @@ def blocks(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
 
 
 @cache
-def _insert(table: Table) -> str:
+def insertion(table: Table) -> str:
+    """Return the statement that inserts a whole row of `table`, its columns in their order."""
     names = ", ".join(f'"{name}"' for name in table.columns.keys())  # noqa: SIM118 - columns iterate as columns
     marks = ", ".join("?" * len(table.columns))
     return f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'  # noqa: S608

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from data import edges, journal, state
-from data.crud.batch import Batch, write_batch
+from data.crud.batch import Batch, Columns, write_batch
 from data.crud.engine import perform
 from data.crud.nodes import DeactivateNode, IngestNodes, NodeDraft
 from data.ids import new_id
 from data.models import EdgeKind, Event, JournalStatus, NodeKind
-from data.schema import edge, embedding, position
+from data.schema import edge, embedding, encode_json, position
 from data.store import Store
 from tests.data.crudtools import event_names, last_entry, rows, sabotage, sql
 
@@ -212,3 +212,32 @@ async def test_edges_are_found_by_kind_pair_and_node(store: Store, ids: list[str
     rest = await store.read(edges.list_edges, limit=2, after=page[-1].id)
     assert [e.id for e in page + rest] == sorted(row["id"] for row in given)
     assert set(await store.read(edges.edges_by_ids, [given[0]["id"], "e_nobody"])) == {given[0]["id"]}
+
+
+async def test_columns_say_the_same_as_rows(store: Store, ids: list[str]) -> None:
+    given = vector_edges(store, [(ids[0], ids[1]), (ids[1], ids[2])])
+    by_row = await write_batch(store, Batch("edges", edge, given), actor="t")
+    values = {name: [row[name] for row in given] for name in given[0]}
+    ready = {**values, "meta": [encode_json(meta) for meta in values["meta"]]}
+    for columns in (Columns(values), Columns(ready, wire=frozenset({"meta", "id", "kind"}))):
+        by_column = await write_batch(store, Batch("edges", edge, columns), actor="t")
+        assert by_column.ok
+        assert by_column.digest == by_row.digest
+
+
+async def test_columns_of_unequal_length_or_missing_are_refused(store: Store, ids: list[str]) -> None:
+    given = positions(store, ids[:3])
+    values = {name: [row[name] for row in given] for name in given[0]}
+    with pytest.raises(ValueError, match="shorter"):
+        await write_batch(store, Batch("layout", position, Columns({**values, "y": values["y"][:2]})), actor="t")
+    without = {name: column for name, column in values.items() if name != "z"}
+    with pytest.raises(ValueError, match="no column 'z'"):
+        await write_batch(store, Batch("layout", position, Columns(without)), actor="t")
+    assert rows(store, "position") == 0
+
+
+async def test_keys_below_and_above_those_that_stand(store: Store, ids: list[str]) -> None:
+    assert (await write_batch(store, Batch("layout", position, positions(store, ids[10:20])), actor="t")).ok
+    for part in (ids[5:12], ids[18:30], ids):
+        assert (await write_batch(store, Batch("layout", position, positions(store, part, x=0.9)), actor="t")).ok
+    assert sql(store, "SELECT count(*), count(DISTINCT node_id) FROM position WHERE x = 0.9") == [(50, 50)]

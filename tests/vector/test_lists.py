@@ -14,8 +14,9 @@ NOBODY = np.zeros(0, np.int64)
 
 
 def stored(kept: Kept) -> list[StoredList]:
-    rows = to_rows(kept, np.arange(len(kept.ids)), "m")
-    return [StoredList(row["node_id"], row["content_hash"], row["ids"], row["similarities"]) for row in rows]
+    rows = to_rows(kept, np.arange(len(kept.ids)), "m").values
+    columns = (rows["node_id"], rows["content_hash"], rows["ids"], rows["similarities"])
+    return [StoredList(*row) for row in zip(*columns, strict=True)]
 
 
 def names(rows: object) -> list[str]:
