@@ -75,11 +75,25 @@ class _Daemon:
         async with asyncio.TaskGroup() as group:
             server = _server(app)
             serving = group.create_task(server.serve(sockets=[listener]))
+            probing = group.create_task(self.probe())
             await self.supervisor.run(grace=self.settings.shutdown_grace)
+            probing.cancel()
             server.should_exit = True
             await serving
         await self.runtime.store.log(Event(DAEMON_STOPPING, {"pid": os.getpid()}))
         log.info("Neural Brain stopped")
+
+    async def probe(self) -> None:
+        """Say at the start whether the search can answer, and if not, which setting to change."""
+        try:
+            probe = await self.runtime.search.probe()
+        except Exception as error:  # what the store or a backend raises is told; the loops meet it themselves
+            log.warning("search was not probed", error=f"{type(error).__name__}: {error}")
+            return
+        if probe.ok:
+            log.info("search answers", backends=list(self.settings.search_backends), said=probe.message)
+        else:
+            log.warning("search cannot answer", said=probe.message, change=probe.setting)
 
     async def status(self) -> dict[str, Any]:
         """Build the status document on a thread: nothing here waits for the writer or holds the event loop."""

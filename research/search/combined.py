@@ -47,12 +47,11 @@ class CombinedBackend:
         return SearchPage(state, tuple(hits), failed, notes, retry_after)
 
     async def probe(self) -> Probe:
-        """Return the first fault of a backend, else that all answer."""
+        """Return the faults of the backends with the settings to change, else that all answer."""
         probes = await asyncio.gather(*(backend.probe() for backend in self._backends))
-        bad = next((probe for probe in probes if not probe.ok), None)
-        if bad is not None:
-            return bad
-        return Probe(True, "; ".join(probe.message for probe in probes))
+        bad = [probe for probe in probes if not probe.ok]
+        settings = ", ".join(dict.fromkeys(probe.setting for probe in bad if probe.setting))
+        return Probe(not bad, "; ".join(probe.message for probe in bad or probes), settings)
 
 
 def _fused(pages: Sequence[SearchPage]) -> list[Hit]:

@@ -174,18 +174,34 @@ class SearxngBackend:
         return SearchPage(state, tuple(rows[:limit]), tuple(failed), tuple(notes))
 
     async def probe(self) -> Probe:
-        """Ask one question and say which setting keeps it from being answered."""
+        """Ask one question, and which categories there are; say which setting keeps it from being answered."""
         answer = await self._ask("linux", "en", 1)
         if isinstance(answer, SearchPage):
             note = answer.notes[0] if answer.notes else "no answer"
             setting = "search.formats" if _ENABLE_JSON in note else _SETTING
             return Probe(False, f"{self.base}: {note}", setting)
+        known = await self._categories()
+        unknown = [name for name in self._policy.categories if known and name not in known]
+        if unknown:  # the server drops them without a word and asks its default ones
+            said = f"the categories {', '.join(unknown)} are unknown; known there are {', '.join(sorted(known))}"
+            return Probe(False, f"{self.base}: {said}", "BRAIN_SEARXNG_CATEGORIES")
         failed = _failed_engines(answer)
         rows = _hits(answer)
         if not rows and failed:
             return Probe(False, f"{self.base}: every engine failed ({', '.join(failed)})", "engines")
         named = f", engines failing: {', '.join(failed)}" if failed else ""
         return Probe(True, f"{self.base} answers with JSON, {len(rows)} results{named}")
+
+    async def _categories(self) -> frozenset[str]:
+        """Return the categories that the server says it has, none where it does not say."""
+        try:
+            async with asyncio.timeout(self._policy.timeout_s):
+                async with self._opened().stream("GET", "/config") as response:
+                    body = await _bounded(response) if response.status_code == 200 else None
+            names = json.loads(body or b"{}").get("categories")
+        except (TimeoutError, httpx.HTTPError, OSError, ValueError, AttributeError, RecursionError):
+            return frozenset()
+        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 
     async def _ask(self, query: str, language: str, page: int) -> Mapping[str, Any] | SearchPage:
         """Return the answer's object, or a blind page that says what came instead."""

@@ -19,6 +19,7 @@ class Request:
     query: str
     headers: Mapping[str, str]
     host: str
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,15 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     server: _Server
 
+    def do_POST(self) -> None:
+        self._answer(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
+
     def do_GET(self) -> None:
+        self._answer(b"")
+
+    def _answer(self, body: bytes) -> None:
         parts = urlsplit(self.path)
-        request = Request(parts.path, parts.query, dict(self.headers.items()), self.headers.get("Host", ""))
+        request = Request(parts.path, parts.query, dict(self.headers.items()), self.headers.get("Host", ""), body)
         self.server.pages.requests.append(request)
         route = self.server.pages.routes.get(parts.path)
         page = route(request) if callable(route) else route
