@@ -13,7 +13,7 @@ from brain.version import VERSION
 from data.clock import from_iso, to_iso
 from data.telemetry import read_telemetry
 
-__all__ = ["Live", "database_path", "layout_mode", "status_document"]
+__all__ = ["Live", "count", "database_path", "layout_mode", "status_document"]
 
 SQLITE_URL: Final = "sqlite:///"
 ACTIVE_TASK_STATES = ("queued", "deferred", "reserved", "running")
@@ -49,9 +49,15 @@ def layout_mode(settings: Settings) -> Literal["full", "relax", "off"]:
     return "relax" if settings.vector_graph_relax_layout else "off"
 
 
-def status_document(settings: Settings, *, now: datetime, live: Live | None = None) -> dict[str, Any]:
-    """Return the whole document. Blocking (reads the store); raises data.telemetry.MissingStore without one."""
-    seen = read_telemetry(database_path(settings), now=now)
+def status_document(
+    settings: Settings, *, now: datetime, live: Live | None = None, seen: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the whole document. `seen` are the store's numbers as `count` returned them, with their time.
+
+    Without `seen` it blocks (reads the store) and raises data.telemetry.MissingStore where there is none.
+    """
+    if seen is None:
+        seen = {**count(settings, now), "counted_at": to_iso(now)}
     state = seen["state"]
     loops = (
         dict(live.loops)
@@ -64,6 +70,7 @@ def status_document(settings: Settings, *, now: datetime, live: Live | None = No
         "version": VERSION,
         "started_at": to_iso(live.started_at) if live else None,
         "now": to_iso(now),
+        "counted_at": seen["counted_at"],
         "uptime_s": round(live.uptime_s, 3) if live else None,
         "home": str(settings.home.absolute()),
         "reasoner": settings.reasoner,
@@ -99,6 +106,11 @@ def status_document(settings: Settings, *, now: datetime, live: Live | None = No
         "loops": loops,
         "models": {},
     }
+
+
+def count(settings: Settings, now: datetime) -> dict[str, Any]:
+    """Read the store's numbers for the document. Blocking; raises as data.telemetry.read_telemetry does."""
+    return read_telemetry(database_path(settings), now=now)
 
 
 def _research(settings: Settings, seen: Mapping[str, Any], live: Live | None) -> dict[str, Any]:

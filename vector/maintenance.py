@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from data.clock import from_iso, to_iso
+from data.collecting import no_collections
 from data.events import VECTOR_MAINTENANCE_COMPLETED, VECTOR_MAINTENANCE_STARTED
 from data.locks import EngineMutex
 from data.models import Event
@@ -81,7 +82,8 @@ class Maintenance:
 
     async def reevaluate(self, *, force: bool = False, progress: Progress = silent) -> ReevaluationReport:
         """Bring the vector edges up to the vectors; the caller holds the engine mutex."""
-        report = await self._reevaluator.run(force=force, progress=progress)
+        with no_collections():
+            report = await self._reevaluator.run(force=force, progress=progress)
         self._reevaluated = self._store.clock.monotonic()
         return report
 
@@ -90,7 +92,8 @@ class Maintenance:
 
         Where no position exists, relax lays out in full once. A layout at rest writes nothing.
         """
-        report = await self._cartographer.refresh(mode, progress=progress)
+        with no_collections():
+            report = await self._cartographer.refresh(mode, progress=progress)
         if mode != "off":
             self._relaxed = self._store.clock.monotonic()
         return report
