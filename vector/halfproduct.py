@@ -24,6 +24,10 @@ __all__ = ["half_product_lists", "kernels_available"]
 _ROWS: Final = 1024
 _COLUMNS: Final = 2048
 """Tile of 1024 × 2048: measured best in shared/perf terms (8 MiB, one product call of 1.6 GFLOP at d = 384)."""
+_GROUPS: Final = 4
+"""Groups for each place of a list: with four, the bound lets in about a seventh more than fit."""
+_SPARE: Final = 4
+"""Places beyond those asked for: room for candidates that float32 cannot tell apart."""
 _EMPTY: Final = np.float32(-2.0)
 _REFINE_ROWS: Final = 4096
 
@@ -50,16 +54,17 @@ def half_product_lists(
 ) -> Lists:
     """Return the same lists as `nearest_of_rows` over all rows, for checked `vectors`."""
     count = len(vectors)
-    wide = length + max(4, length // 3)
+    wide = length + _SPARE
     error = product_error(vectors.shape[1])
     # Two errors below the threshold: whoever is left out is certainly below it.
     start = np.float32(max(min_similarity - 2 * error, float(_EMPTY)))
     values = np.full((count, wide), start, np.float32)
     ids = np.full((count, wide), -1, np.int32)
     _select(vectors, values, ids, block_bytes, threads, tick)
-    exact = np.empty_like(values)
-    _refine(vectors, ids, exact, threads)
-    return _settle(vectors, values, ids, exact, length, min_similarity, error, block_bytes, threads)
+    counts = _worth_refining(values, ids, length, error)
+    exact = np.full_like(values, np.nan)
+    _refine(vectors, ids, counts, exact, threads)
+    return _settle(vectors, values, ids, counts, exact, length, min_similarity, error, block_bytes, threads)
 
 
 def _select(
@@ -73,13 +78,14 @@ def _select(
     """Fill the lists with the best float32 products of each row."""
     from vector.kernels import select_tile
 
-    count = len(vectors)
+    count, wide = values.shape
     last = values[:, -1].copy()
     rows = _ROWS
     while rows > 64 and rows * 2 * rows * 4 * (threads or default_threads()) > block_bytes:
         rows //= 2
     columns = rows * (_COLUMNS // _ROWS)
     guards = [threading.Lock() for _ in range(0, count, rows)]
+    seeded = np.zeros(len(guards), np.bool_)
     local = threading.local()
 
     def work(row0: int) -> None:
@@ -95,6 +101,13 @@ def _select(
             with ExitStack() as held:
                 for number in sorted(touched):
                     held.enter_context(guards[number])
+                for number in sorted(touched - {row0 // rows}):
+                    first = number * rows - col0
+                    part = tile[:, first : first + rows]
+                    if not seeded[row0 // rows]:
+                        seeded[row0 // rows] = _seed(part.T, last[row0 : row0 + len(left)], wide)
+                    if not seeded[number]:
+                        seeded[number] = _seed(part, last[number * rows : number * rows + part.shape[1]], wide)
                 select_tile(tile, row0, col0, values, ids, last)
             if tick is not None:
                 tick(tile.size)
@@ -103,12 +116,47 @@ def _select(
     run_blocks(work, range(0, count, rows), threads)
 
 
-def _refine(vectors: FloatArray, ids: NDArray[np.int32], exact: FloatArray, threads: int | None) -> None:
+def _seed(offered: FloatArray, last: FloatArray, wide: int) -> bool:
+    """Raise `last`, float32[c], to what only about `wide` of the values in each column of `offered` exceed.
+
+    To be called on a block that nothing of was offered yet; returns whether the block was tall enough. The
+    first thousand rows would otherwise enter and leave a list about as often as all later ones together. The
+    rows are cut into groups: at least `wide` values reach the wide-th largest of the groups' maxima.
+    """
+    size = len(offered) // (_GROUPS * wide)
+    if size < 2:
+        return False
+    groups = len(offered) // size
+    maxima = offered[: groups * size].reshape(groups, size, -1).max(axis=1)
+    # Short rows that lie together are sorted faster than columns are partitioned.
+    bound = np.sort(np.ascontiguousarray(maxima.T), axis=1)[:, groups - wide]
+    # Values equal to the bound must still enter, and only what exceeds `last` does.
+    np.maximum(last, np.nextafter(bound, np.float32(-np.inf)), out=last)
+    return True
+
+
+def _worth_refining(values: FloatArray, ids: NDArray[np.int32], length: int, error: float) -> NDArray[np.int64]:
+    """Return, int64[n], how many of each row's candidates can be among its first length + 1."""
+    near = values >= values[:, length : length + 1] - np.float32(2 * error)
+    counts: NDArray[np.int64] = (near & (ids >= 0)).sum(axis=1)
+    return counts
+
+
+def _refine(
+    vectors: FloatArray, ids: NDArray[np.int32], counts: NDArray[np.int64], exact: FloatArray, threads: int | None
+) -> None:
+    """Set `exact` to the exact similarities of the first `counts` candidates of each row."""
     from vector.kernels import exact_pairs
 
+    # Rows of one neighbourhood together: the vectors they share are then still in the cache. The lowest row
+    # that a row or its candidates list is a label good enough for that.
+    own = np.arange(len(ids), dtype=np.int32)
+    label = np.where(ids >= 0, ids, own[:, None]).min(axis=1)
+    label = np.minimum(label, label[label])
+    order = np.argsort(label[label], kind="stable")
+
     def work(start: int) -> None:
-        stop = start + _REFINE_ROWS
-        exact_pairs(vectors, start, ids[start:stop], GRID, exact[start:stop])
+        exact_pairs(vectors, order[start : start + _REFINE_ROWS], ids, counts, GRID, exact)
 
     run_blocks(work, range(0, len(ids), _REFINE_ROWS), threads)
 
@@ -117,6 +165,7 @@ def _settle(
     vectors: FloatArray,
     values: FloatArray,
     ids: NDArray[np.int32],
+    counts: NDArray[np.int64],
     exact: FloatArray,
     length: int,
     min_similarity: float,
@@ -132,15 +181,18 @@ def _settle(
     unsure: list[NDArray[np.int64]] = []
     for start in range(0, count, _REFINE_ROWS):
         part = slice(start, start + _REFINE_ROWS)
-        absent = (ids[part] < 0) | (exact[part] < np.float32(min_similarity))
+        # NaN, for candidates that were not refined, fails the comparison too.
+        absent = (ids[part] < 0) | ~(exact[part] >= np.float32(min_similarity))
         keys = encode(np.where(absent, np.float32(0.0), exact[part]), ids[part])
         keys[absent] = NO_KEY
         keys.sort(axis=1)
         found, similarities = decode(keys)
         out_ids[part], out_similarities[part] = found[:, :length], similarities[:, :length]
-        # A full list may have left out rows up to its last float32 value; a list with room left out none.
-        full = ids[part][:, wide - 1] >= 0
-        outside = np.where(full, values[part][:, wide - 1] + np.float32(error), np.float32(-np.inf))
+        # Left out is who was not refined, or what a full list let go; a list with room let nobody go.
+        first_out = np.minimum(counts[part], wide - 1)[:, None]
+        some = np.take_along_axis(ids[part], first_out, axis=1)[:, 0] >= 0
+        nearest_out = np.take_along_axis(values[part], first_out, axis=1)[:, 0]
+        outside = np.where(some, nearest_out + np.float32(error), np.float32(-np.inf))
         outside = np.where(outside < np.float32(min_similarity), np.float32(-np.inf), outside)
         beyond = np.where(np.isnan(similarities[:, length]), np.float32(-np.inf), similarities[:, length])
         floor[part] = np.maximum(outside, beyond)

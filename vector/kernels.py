@@ -6,7 +6,7 @@ Every function is plain Python too, so that it can be read and tested without th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -32,6 +32,10 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
         return numba.njit(nogil=True, **options)(function)
 
 
+_CHUNK: Final = 64
+"""Columns that are tested as a whole: a loop without branches that becomes vector instructions."""
+
+
 def _insert(values: NDArray[np.float32], ids: NDArray[np.int32], row: int, value: float, other: int) -> float:
     """Put (value, other) into the descending list of `row`, drop its last, and return the new last value."""
     at = values.shape[1] - 1
@@ -45,7 +49,59 @@ def _insert(values: NDArray[np.float32], ids: NDArray[np.int32], row: int, value
     return last
 
 
-insert: Any = compiled(_insert)
+# Inlined where they are used: passing eight arrays costs more than what is done with them.
+insert: Any = compiled(_insert, inline="always")
+_LOOSE_TILE: Any = {"nnan", "nsz", "ninf", "reassoc"}
+"""Tiles hold no NaN (rows were checked), and the only sum counts hits."""
+
+
+def _offer(
+    tile: NDArray[np.float32],
+    i: int,
+    start: int,
+    stop: int,
+    corner: tuple[int, int],
+    values: NDArray[np.float32],
+    ids: NDArray[np.int32],
+    last: NDArray[np.float32],
+    found: NDArray[np.int64],
+    marks: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+) -> float:
+    """Offer tile[i, start:stop], at most 64 wide, to the lists of both rows of each pair; return last of row i.
+
+    found, marks: room for 64 places; words: `marks` eight at a time.
+    """
+    row = corner[0] + i
+    limit: float = last[row]
+    hits = 0
+    if stop - start == _CHUNK:
+        chunk, thresholds = tile[i, start : start + _CHUNK], last[corner[1] + start : corner[1] + start + _CHUNK]
+        for j in range(_CHUNK):
+            marks[j] = np.uint8(chunk[j] > min(limit, thresholds[j]))
+        for word in range(_CHUNK // 8):
+            if words[word]:
+                for j in range(8 * word, 8 * word + 8):
+                    # Written always and counted on a hit: no branch to guess wrong.
+                    found[hits] = start + j
+                    hits += int(marks[j])
+    else:
+        for j in range(start, stop):
+            found[hits] = j
+            hits += int(tile[i, j] > min(limit, last[corner[1] + j]))
+    for hit in range(hits):
+        j = found[hit]
+        value, other = tile[i, j], corner[1] + j
+        # A limit may stand above the list's own last value while the list still fills (halfproduct._seed).
+        if value > limit:
+            limit = max(limit, insert(values, ids, row, value, other))
+        if value > last[other]:
+            last[other] = max(last[other], insert(values, ids, other, value, row))
+    last[row] = limit
+    return limit
+
+
+offer: Any = compiled(_offer, inline="always", fastmath=_LOOSE_TILE)
 
 
 def _select_tile(
@@ -58,57 +114,58 @@ def _select_tile(
 ) -> None:
     """Offer tile[i, j], the product of rows row0+i < col0+j, to the lists of both.
 
-    values, ids: float32[n, c], int32[n, c] sorted lists; last: float32[n], each list's smallest value.
-    A chunk of 64 columns is first tested as a whole against the smaller threshold of each pair, a loop
-    without branches; nearly all chunks end there.
+    values, ids: float32[n, c], int32[n, c] sorted lists; last: float32[n], what a value must exceed to enter.
+    A chunk of 64 columns is first tested as a whole against the smaller threshold of each pair; nearly all
+    chunks end there.
     """
     rows, cols = tile.shape
+    corner = (row0, col0)
+    found, marks = np.empty(_CHUNK, np.int64), np.empty(_CHUNK, np.uint8)
+    words = marks.view(np.uint64)
+    limits = last[col0 : col0 + cols]
+    whole = cols - cols % _CHUNK
     for i in range(rows):
-        row = row0 + i
-        limit = last[row]
-        first = max(0, row + 1 - col0)
-        for start in range(first - first % 64, cols, 64):
-            stop = min(start + 64, cols)
-            # Slices counted from 0 and an integer sum: this form becomes vector instructions (a maximum does not).
-            chunk = tile[i, start:stop]
-            limits = last[col0 + start : col0 + stop]
-            hits = np.int32(0)
-            for j in range(stop - start):
-                hits += np.int32(1) if chunk[j] > min(limit, limits[j]) else np.int32(0)
-            if hits == 0:
-                continue
-            for j in range(max(0, first - start), stop - start):
-                value = chunk[j]
-                other = col0 + start + j
-                if value > limit:
-                    limit = insert(values, ids, row, value, other)
-                    last[row] = limit
-                if value > limits[j]:
-                    limits[j] = insert(values, ids, other, value, row)
+        line, limit = tile[i], last[row0 + i]
+        first = max(0, row0 + i + 1 - col0)
+        begin = min(cols, first + (-first) % _CHUNK)
+        if first < begin:
+            limit = offer(tile, i, first, begin, corner, values, ids, last, found, marks, words)
+        for start in range(begin, whole, _CHUNK):
+            # Slices counted from 0 to a constant, and a sum of ones: this form is vectorised.
+            chunk, thresholds = line[start : start + _CHUNK], limits[start : start + _CHUNK]
+            hits = np.float32(0.0)
+            for j in range(_CHUNK):
+                hits += np.float32(1.0) if chunk[j] > min(limit, thresholds[j]) else np.float32(0.0)
+            if hits > 0.0:
+                limit = offer(tile, i, start, start + _CHUNK, corner, values, ids, last, found, marks, words)
+        rest = max(whole, begin)
+        if rest < cols:
+            offer(tile, i, rest, cols, corner, values, ids, last, found, marks, words)
 
 
-# Tiles hold no NaN: rows were checked.
-select_tile: Any = compiled(_select_tile, fastmath={"nnan", "nsz", "ninf"})
+select_tile: Any = compiled(_select_tile, fastmath=_LOOSE_TILE)
 
 
 def _exact_pairs(
-    vectors: NDArray[np.float32], start: int, ids: NDArray[np.int32], grid: float, out: NDArray[np.float32]
+    vectors: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    grid: float,
+    out: NDArray[np.float32],
 ) -> None:
-    """Set out[i, c] to the exact similarity of rows start+i and ids[i, c] (NaN where the id is -1)."""
+    """Set out[row, c] to the exact similarity of row and ids[row, c] for c < counts[row], each row of `rows`."""
     dim = vectors.shape[1]
     left = np.empty(dim, np.float64)
-    for i in range(ids.shape[0]):
+    for row in rows:
         for x in range(dim):
-            left[x] = np.rint(np.float64(vectors[start + i, x]) * grid)
-        for c in range(ids.shape[1]):
-            other = ids[i, c]
-            if other < 0:
-                out[i, c] = np.nan
-                continue
+            left[x] = np.rint(np.float64(vectors[row, x]) * grid)
+        for c in range(counts[row]):
+            other = ids[row, c]
             total = 0.0
             for x in range(dim):
                 total += left[x] * np.rint(np.float64(vectors[other, x]) * grid)
-            out[i, c] = np.float32(total / (grid * grid))
+            out[row, c] = np.float32(total / (grid * grid))
 
 
 # The sum is exact in any order (vector.similarity), so the compiler may choose one.
