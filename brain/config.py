@@ -17,6 +17,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from vector.cluster import cluster_address
+
 __all__ = ["ConfigError", "Origin", "Settings", "load_settings", "parse_duration", "parse_size"]
 
 PREFIX: Final = "BRAIN_"
@@ -83,11 +85,18 @@ def _parse_prefixes(value: object) -> tuple[str, ...]:
     return prefixes
 
 
+def _parse_offload(value: object) -> str:
+    text = str(value).strip()
+    cluster_address(text)  # says what is expected
+    return text.rstrip("/")
+
+
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
 Contact = Annotated[str, BeforeValidator(_parse_contact)]
 TicketPrefixes = Annotated[tuple[str, ...], BeforeValidator(_parse_prefixes)]
+Offload = Annotated[str, BeforeValidator(_parse_offload)]
 Switch = Annotated[bool, BeforeValidator(_parse_bool)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -118,6 +127,8 @@ class Settings(BaseModel):
     vector_graph_min_similarity: Share = 0.45
     vector_graph_min_affinity: Annotated[float, Field(ge=-2.0, le=2.0)] = -0.10
     vector_block_bytes: Size = 256 * 2**20
+    vector_offload: Offload = "local"
+    vector_device: Literal["auto", "cpu", "cuda"] = "cpu"
     vector_graph_reevaluate_interval: Duration = timedelta(minutes=30)
     vector_graph_layout: Switch = False
     vector_graph_relax_layout: Switch = True

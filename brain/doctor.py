@@ -15,6 +15,8 @@ from data.integrity import database_faults
 from data.locks import HomeLock
 from data.nodes import count_by_language
 from data.state import get_state
+from vector.cluster import ClusterLost, cluster_address
+from vector.torchblocks import DeviceUnavailable, chosen_device
 
 __all__ = ["Check", "examine"]
 
@@ -43,6 +45,8 @@ async def examine(settings: Settings, runtime: Runtime) -> AsyncIterator[Check]:
     verdict: Verdict = "well" if probe.ok else "fault"
     yield Check("search", verdict, probe.message, "" if probe.ok else f"see {probe.setting}")
     yield await _library(runtime)
+    if (elsewhere := await _elsewhere(settings)) is not None:
+        yield elsewhere
     async for check in _model(settings, runtime):
         yield check
 
@@ -82,6 +86,32 @@ async def _library(runtime: Runtime) -> Check:
             "library", "note", "the library holds no document", f"put documents under {runtime.settings.library_path}"
         )
     return Check("library", "well", f"{count} documents indexed")
+
+
+async def _elsewhere(settings: Settings) -> Check | None:
+    """Look at the cluster or the card that neighbours are computed on; None where that is this machine's cores."""
+    address = cluster_address(settings.vector_offload)
+    if address is None:
+        if settings.vector_device != "cuda":
+            return None
+        try:
+            await asyncio.to_thread(chosen_device, settings.vector_device)
+        except DeviceUnavailable as error:
+            return Check("device", "fault", str(error))
+        return Check("device", "well", "torch sees a CUDA device for the neighbours")
+    from vector.offload import look_at
+
+    try:
+        cluster = await asyncio.to_thread(look_at, address)
+    except ClusterLost as error:
+        return Check("cluster", "fault", str(error))
+    if not cluster.workers:
+        return Check("cluster", "fault", f"the Dask cluster at {address} has no worker", "start one with `dask worker`")
+    if cluster.differences:
+        shown = "; ".join(cluster.differences[:5])
+        return Check("cluster", "fault", f"not every worker is like this machine: {shown}", "install the same versions")
+    size = f"{cluster.workers} workers, {cluster.threads} threads"
+    return Check("cluster", "well", f"the Dask cluster at {address} answers: {size}, the versions of this machine")
 
 
 async def _model(settings: Settings, runtime: Runtime) -> AsyncIterator[Check]:

@@ -106,6 +106,8 @@ def vector_policy(settings: Settings) -> VectorPolicy:
         min_similarity=settings.vector_graph_min_similarity,
         min_affinity=settings.vector_graph_min_affinity,
         block_bytes=settings.vector_block_bytes,
+        offload=settings.vector_offload,
+        device=settings.vector_device,
         reevaluate_interval=settings.vector_graph_reevaluate_interval,
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vector.neighbours import BLOCK_BYTES, Neighbours, NeighbourState
+from vector.rowblocks import BlockLists
 from vector.selection import Tick, nearest_of_rows
 
 __all__ = [
@@ -93,6 +94,7 @@ def vector_graph(
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
     tick: Tick | None = None,
+    blocks: BlockLists | None = None,
 ) -> VectorGraph:
     """Return the vector edges of the living rows of `state`, whose lists belong to `vectors`.
 
@@ -107,7 +109,7 @@ def vector_graph(
     pairs = _listed_pairs(Neighbours(state.indices.astype(np.int64), state.similarities), near)
     while groups.join(*pairs, near):
         # Groups too large for their lists show only when their keepers are compared with each other.
-        lists = _lists_of_keepers(vectors, state, groups.keeper, block_bytes, threads, tick)
+        lists = _lists_of_keepers(vectors, state, groups.keeper, block_bytes, threads, tick, blocks)
         pairs = _listed_pairs(lists, near)
     edges = mutual_edges(lists, min_similarity=min_similarity, min_affinity=min_affinity)
     return _assembled(edges, groups, local_scale(lists))
@@ -164,6 +166,7 @@ def _lists_of_keepers(
     block_bytes: int,
     threads: int | None,
     tick: Tick | None,
+    blocks: BlockLists | None,
 ) -> Neighbours:
     """Return the first k among keepers alone, for keepers; other rows have empty lists."""
     count = len(keeper)
@@ -176,9 +179,12 @@ def _lists_of_keepers(
     similarities = np.where(gone, np.float32(np.nan), np.take_along_axis(state.similarities, order, axis=1))
     short = np.flatnonzero(standing & (ids[:, -1] < 0) & (state.floor > -np.inf))
     if short.size:
-        lists = nearest_of_rows(
-            vectors, short, state.k, alive=standing, block_bytes=block_bytes, threads=threads, tick=tick
-        )
+        if blocks is not None:
+            lists = blocks(short, state.k, alive=standing, tick=tick)
+        else:
+            lists = nearest_of_rows(
+                vectors, short, state.k, alive=standing, block_bytes=block_bytes, threads=threads, tick=tick
+            )
         ids[short], similarities[short] = lists.ids, lists.similarities
     return Neighbours(ids, similarities)
 

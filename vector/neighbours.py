@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vector.halfproduct import half_product_lists, kernels_available
+from vector.rowblocks import BlockLists
 from vector.selection import NO_KEY, Lists, Tick, decode, encode, nearest_of_rows
 from vector.similarity import BadVectors, check_vectors
 
@@ -111,12 +112,19 @@ def neighbour_state(
     threads: int | None = None,
     path: Path = "auto",
     tick: Tick | None = None,
+    blocks: BlockLists | None = None,
 ) -> NeighbourState:
-    """Return the full pass with lists of k + slack (default: k), to be kept up by `update_neighbours`."""
+    """Return the full pass with lists of k + slack (default: k), to be kept up by `update_neighbours`.
+
+    `blocks` computes the lists elsewhere: the same ones.
+    """
     _check_k(k)
     vectors = check_vectors(vectors)
     length = k + (k if slack is None else slack)
-    lists = _all_lists(vectors, length, -np.inf, block_bytes, threads, path, tick)
+    if blocks is not None:
+        lists = blocks(np.arange(len(vectors), dtype=np.int64), length, tick=tick)
+    else:
+        lists = _all_lists(vectors, length, -np.inf, block_bytes, threads, path, tick)
     alive = np.ones(len(vectors), np.bool_)
     return NeighbourState(k, length, lists.ids, lists.similarities, lists.floor, alive)
 
@@ -169,13 +177,15 @@ def update_neighbours(
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
     tick: Tick | None = None,
+    blocks: BlockLists | None = None,
 ) -> tuple[NeighbourState, NDArray[np.int64]]:
     """Return the state after `changed` rows got new vectors and `removed` ones went, and the rows touched.
 
     Row numbers keep their meaning: `vectors` has the rows of the previous pass in their order, then new
     ones, all of them in `changed`; a removed row stays as a place that nobody sees (its vector is not
     looked at) until it is in `changed` again. The returned rows, int64[t] ascending, are all whose first k
-    changed. The result equals a full pass over the living rows. Raises as `nearest_neighbours` does.
+    changed. The result equals a full pass over the living rows. `blocks` computes the rescans elsewhere; what the
+    changed rows come near to is looked for here. Raises as `nearest_neighbours` does.
     """
     count = len(vectors)
     if count < len(previous.alive):
@@ -213,9 +223,12 @@ def update_neighbours(
     short = state.alive & (state.indices[:, state.k - 1] < 0) & (state.floor > -np.inf)
     again = np.flatnonzero(rescan | short)
     if again.size:
-        lists = nearest_of_rows(
-            vectors, again, state.length, alive=state.alive, block_bytes=block_bytes, threads=threads, tick=tick
-        )
+        if blocks is not None:
+            lists = blocks(again, state.length, alive=state.alive, tick=tick)
+        else:
+            lists = nearest_of_rows(
+                vectors, again, state.length, alive=state.alive, block_bytes=block_bytes, threads=threads, tick=tick
+            )
         _put(state, again, lists)
         touched[again] = True
     return state, _differences(previous, state, np.flatnonzero(touched))

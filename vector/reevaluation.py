@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -30,11 +30,14 @@ from data.store import Store
 from data.vectors import StoredVectors, embedded_nodes, load_neighbours, load_vectors, vector_edges
 from vector.affinity import VectorGraph, vector_graph
 from vector.background import in_background
+from vector.cluster import LOCAL
 from vector.edge_changes import edge_changes
+from vector.elsewhere import opened_blocks
 from vector.lists import Kept, from_rows, step, to_rows
 from vector.neighbours import FULL_PASS_SHARE, full_pass_cells, neighbour_state, update_neighbours
 from vector.selection import Tick
 from vector.similarity import BadVectors
+from vector.torchblocks import Device
 from vector.writing import WriteFailed, write
 
 __all__ = ["LAST_REEVALUATION", "LAYOUT_WANTED", "ReevaluationReport", "Reevaluator", "VectorPolicy", "WriteFailed"]
@@ -60,6 +63,10 @@ class VectorPolicy:
     """How much longer than k the kept lists are: so many neighbours can go before a row is computed anew."""
     threads: int | None = None
     """Threads of a pass; None takes every core the process may use."""
+    offload: str = LOCAL
+    """`local`, or `dask://HOST:PORT`: the cluster that computes the blocks of a pass."""
+    device: Device = "cpu"
+    """Where blocks are computed, here or on the cluster's workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +107,14 @@ class Reevaluator:
     async def run(self, *, force: bool = False, progress: Progress = silent) -> ReevaluationReport:
         """Recompute what changed and write the difference; `force` computes everything anew.
 
-        The caller holds the engine mutex. Raises WriteFailed, StoreError, or BadVectors when stored vectors are
-        damaged (they are discarded, so that they are made anew); the previous edges then stand.
+        The caller holds the engine mutex. Raises WriteFailed, StoreError, vector.cluster.ClusterLost or
+        vector.torchblocks.DeviceUnavailable where the blocks are computed elsewhere, or BadVectors when stored vectors
+        are damaged (they are discarded, so that they are made anew); the previous edges then stand.
         """
         started = time.perf_counter()
         nodes = await self._store.read_bulk(embedded_nodes, self._model)
-        if not force and await self._store.read(get_state, DIGEST) == self._digest(nodes):
+        digest = await asyncio.to_thread(self._digest, nodes)
+        if not force and await self._store.read(get_state, DIGEST) == digest:
             return await self._unchanged(len(nodes), started)
         found = await self._store.read_bulk(load_vectors, self._model)
         try:
@@ -128,7 +137,7 @@ class Reevaluator:
         )
         state: dict[str, Any] = {
             LAST_REEVALUATION: to_iso(self._store.clock.now()),
-            DIGEST: self._digest(list(zip(found.ids, found.hashes, strict=True))),
+            DIGEST: await asyncio.to_thread(self._digest, zip(found.ids, found.hashes, strict=True)),
         }
         if done.whole:
             state[LAYOUT_WANTED] = True
@@ -145,7 +154,7 @@ class Reevaluator:
         kept = counts.get(EdgeKind.VECTOR, 0)
         return ReevaluationReport(nodes, 0, 0, 0, kept, 0, time.perf_counter() - started)
 
-    def _digest(self, nodes: Sequence[tuple[str, str]]) -> str:
+    def _digest(self, nodes: Iterable[tuple[str, str]]) -> str:
         """Return what the edges follow from: policy, model, and every node with its content."""
         policy = (self._policy.k, self._policy.min_similarity, self._policy.min_affinity)
         digest = hashlib.sha256(repr((policy, self._model)).encode())
@@ -159,26 +168,34 @@ class Reevaluator:
             np.frombuffer(found.data, "<f4").reshape(len(found.ids), found.dim or 1).astype(np.float32, copy=False)
         )
 
+        policy, count = self._policy, len(found.ids)
+
         def work(tick: Tick) -> tuple[_Pass, VectorGraph]:
-            kept = self._kept if stored is None else from_rows(stored, self._policy.k)
-            done = self._pass(found, vectors, None if force else kept, tick)
-            policy = self._policy
-            graph = vector_graph(
-                vectors,
-                done.kept.state,
-                min_similarity=policy.min_similarity,
-                min_affinity=policy.min_affinity,
-                block_bytes=policy.block_bytes,
-                threads=policy.threads,
-                tick=tick,
-            )
+            kept = self._kept if stored is None else from_rows(stored, policy.k)
+            with opened_blocks(
+                vectors, offload=policy.offload, device=policy.device, block_bytes=policy.block_bytes
+            ) as blocks:
+                limits: Any = {
+                    "block_bytes": policy.block_bytes,
+                    "threads": policy.threads,
+                    "tick": tick,
+                    "blocks": blocks,
+                }
+                done = self._pass(found, vectors, None if force else kept, limits)
+                graph = vector_graph(
+                    vectors,
+                    done.kept.state,
+                    min_similarity=policy.min_similarity,
+                    min_affinity=policy.min_affinity,
+                    **limits,
+                )
             return done, graph
 
-        return await in_background(work, progress, "neighbours", full_pass_cells(len(found.ids)))
+        here = policy.offload == LOCAL and policy.device == "cpu"
+        return await in_background(work, progress, "neighbours", full_pass_cells(count) if here else count * count)
 
-    def _pass(self, found: StoredVectors, vectors: FloatArray, kept: Kept | None, tick: Tick) -> _Pass:
+    def _pass(self, found: StoredVectors, vectors: FloatArray, kept: Kept | None, limits: Mapping[str, Any]) -> _Pass:
         policy, count = self._policy, len(found.ids)
-        limits: Any = {"block_bytes": policy.block_bytes, "threads": policy.threads, "tick": tick}
         if kept is not None:
             taken = step(kept, found.ids, found.hashes, k=policy.k, length=policy.k + policy.slack)
             if len(taken.changed) + len(taken.gone) <= FULL_PASS_SHARE * max(1, count):

@@ -59,14 +59,15 @@ def chosen_device(device: Device) -> Literal["cpu", "cuda"]:
 
 
 class TorchBlocks:
-    """The checked `vectors`, float32[n, d], on a device of torch, and the lists of their rows (rowblocks.BlockLists).
+    """The lists of rows of the checked `vectors`, float32[n, d], from a device of torch (rowblocks.BlockLists).
 
-    Beside the vectors a call holds about `block_bytes` on the device.
+    The vectors move there when the first lists are asked for; beside them a call holds about `block_bytes` there.
     """
 
     def __init__(self, vectors: FloatArray, device: str, *, block_bytes: int) -> None:
         self._device = device
-        self._vectors = self._moved(vectors)
+        self._home = vectors
+        self._vectors: Any = None
         self._block_bytes = block_bytes
 
     def __call__(
@@ -79,6 +80,8 @@ class TorchBlocks:
         tick: Tick | None = None,
     ) -> Lists:
         """Return what `vector.selection.nearest_of_rows` returns."""
+        if self._vectors is None:
+            self._vectors = self._moved(self._home)
         count = len(self._vectors)
         width = max(1, min(_COLUMNS, count))
         height = max(1, min(8192, self._block_bytes // (_BYTES_A_CELL * width)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -77,13 +78,15 @@ def run(load: Callable[[], Command], invocation: Invocation, **arguments: Any) -
     context: Context | None = None
     try:
         context = Context(invocation)
-        asyncio.run(load()(context, **arguments))
+        asyncio.run(_stoppable(load()(context, **arguments)))
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has enough, as `head` has
         _close_quietly()
         sys.exit(0)
     except KeyboardInterrupt:
         _fail(invocation, context, "Stopped by Ctrl-C; what was done stays.", 130)
+    except asyncio.CancelledError:
+        _fail(invocation, context, "Stopped by SIGTERM; what was done stays.", 143)
     except ConfigError as error:
         _fail(invocation, context, str(error), 2)
     except BrainError as error:
@@ -92,6 +95,15 @@ def run(load: Callable[[], Command], invocation: Invocation, **arguments: Any) -
         if not _is_store_error(error):
             raise
         _fail(invocation, context, str(error), 1)
+
+
+async def _stoppable(command: Coroutine[Any, Any, None]) -> None:
+    """Run a command so that SIGTERM ends it as Ctrl-C does: locks are given back, what was written stands."""
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: nobody to tell
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await command
 
 
 def _is_store_error(error: Exception) -> bool:

@@ -144,7 +144,10 @@ async def rebuild(context: Context, *, what: str) -> None:
 
 @asynccontextmanager
 async def _runtime(context: Context) -> AsyncIterator[Runtime]:
+    from vector.cluster import ClusterLost
     from vector.embed import EmbeddingError
+    from vector.torchblocks import DeviceUnavailable
+    from vector.writing import WriteFailed
 
     configure_logs("warning" if context.settings.log_level == "info" else context.settings.log_level)
     try:
@@ -152,6 +155,8 @@ async def _runtime(context: Context) -> AsyncIterator[Runtime]:
             yield runtime
     except EmbeddingError as error:
         raise BrainError(f"{error} (BRAIN_EMBED_MODEL)") from error
+    except (ClusterLost, DeviceUnavailable, WriteFailed) as error:
+        raise BrainError(str(error)) from error
 
 
 @asynccontextmanager

@@ -48,6 +48,9 @@ def test_environment_wins_over_the_file_and_the_command_line_over_both(tmp_path:
         ("BRAIN_EVIDENCE_MIN_QUALITY", "1.4", "less than or equal to 1"),
         ("BRAIN_REASONER", "model", "BRAIN_REASONER=extractive"),
         ("BRAIN_API_PORT", "http", "valid integer"),
+        ("BRAIN_VECTOR_OFFLOAD", "cluster:8786", "dask://HOST:PORT"),
+        ("BRAIN_VECTOR_OFFLOAD", "dask://host", "dask://HOST:PORT"),
+        ("BRAIN_VECTOR_DEVICE", "gpu", "'auto', 'cpu' or 'cuda'"),
     ],
 )
 def test_a_bad_setting_is_refused_by_name_value_and_expectation(name: str, value: str, expected: str) -> None:
