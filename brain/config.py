@@ -169,7 +169,7 @@ class Settings(BaseModel):
     research_lease: Duration = timedelta(minutes=10)
     research_max_attempts: Count = 3
     research_max_fetches_per_task: Count = 12
-    queue_duplicate_score: Share = 0.60
+    queue_duplicate_score: Share = 0.55
     queue_history: Duration = timedelta(days=30)
 
     # Articles

@@ -31,6 +31,7 @@ __all__ = [
     "label_key",
     "normalise",
     "paragraphs",
+    "plain_terms",
     "sentences",
     "stem",
     "term_in",
@@ -95,6 +96,11 @@ def terms(text: str, language: str | None = None) -> tuple[str, ...]:
     language = detect_language(text) if language is None else language
     found = _tokens(text, without_identifiers=True)
     return tuple(stem(word, language if language != "und" else detect_language(word)) for word in found)
+
+
+def plain_terms(text: str) -> tuple[str, ...]:
+    """Return the terms of `text` in order, repeats kept, folded and not stemmed; stop words and identifiers out."""
+    return tuple(_tokens(text, without_identifiers=True))
 
 
 def words(text: str) -> tuple[str, ...]:

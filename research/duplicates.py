@@ -8,30 +8,31 @@ identifiers overrule the words: error 809 is not error 691, however alike two ti
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache, lru_cache
 from typing import Final, Literal
 
-from data.text import Identifier, IdentifierClass, identifiers, label_key, stem, terms
+from data.text import Identifier, IdentifierClass, identifiers, label_key, plain_terms
+from research.concepts import FULL, LIGHT, concepts, exclusive_sides, light_concepts
 from research.questions import ASKING
 
 __all__ = [
     "ALGORITHM",
-    "DuplicateIndex",
     "DuplicatePolicy",
     "DuplicateScore",
-    "Group",
-    "QueueEntry",
+    "Features",
     "TaskShape",
-    "consolidate",
     "dedupe_key",
     "duplicate_score",
+    "features",
+    "judge",
+    "mean_score",
     "merge_questions",
+    "refinements",
     "same_topic",
+    "weight_of",
 ]
 
 ALGORITHM: Final = "topic-seed-question-jaccard-v1"
@@ -50,6 +51,9 @@ _PINNING: Final = frozenset({
     IdentifierClass.VENDOR_CODE,
 })  # fmt: skip
 
+_EVENT: Final = "event id"
+"""Event numbers stand in one class with vendor codes, but every source of events counts for itself."""
+
 Verdict = Literal["none", "shared", "pinned", "different"]
 
 
@@ -60,15 +64,19 @@ class DuplicatePolicy:
     The values are the starting values of spec 05; `score` is BRAIN_QUEUE_DUPLICATE_SCORE.
     """
 
-    score: float = 0.60
+    score: float = 0.55
     topic_weight: float = 0.55
     seeds_weight: float = 0.25
     questions_weight: float = 0.20
-    pinned: float = 0.30
+    pinned: float = 0.25
     """What topic or questions must reach beside a shared identifier that pins the subject down."""
     strong_topic: float = 0.50
     strong_seeds: float = 0.50
     strong_questions: float = 0.40
+    contained_topic: float = 0.35
+    """What the topic must reach where all of the shorter topic is in the longer one: one fault, told at length."""
+    contained_terms: int = 3
+    """Full terms of which such a shorter topic must speak; one of fewer is only the field of the longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,44 +111,85 @@ def dedupe_key(topic: str, seeds: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Features:
-    """A shape taken apart once: terms without identifiers, and identifiers by the class they contradict in."""
+class Features:
+    """A shape taken apart once: weighted terms, and identifiers by the class they contradict in."""
 
     topic: frozenset[str]
+    """Concepts of the topic's words, and its identifiers; of a version, the words of its product."""
+    words: bool
+    """Whether the topic says anything but identifiers."""
     named: frozenset[str]
     """Values of the identifiers in the topic."""
     questions: frozenset[str]
     """Terms of the questions without the words of asking ("cause", "steps"), which every task has in common."""
     seeds: frozenset[str]
     classes: Mapping[str, frozenset[str]]
+    sides: Mapping[int, frozenset[str]]
+    """Concepts of the topic that exclude others, by the line they stand in."""
     pins: frozenset[str]
     key: str
+    topic_weight: int
+    questions_weight: int
 
 
 @lru_cache(maxsize=32_768)
-def _features(shape: TaskShape) -> _Features:
+def features(shape: TaskShape) -> Features:
+    """Return a shape taken apart; what it costs is stemming and looking for identifiers."""
     asked = " \n".join(sorted(shape.questions))
     in_topic, in_questions = identifiers(shape.topic), identifiers(asked)
+    words = _terms(shape.topic)
     classes = _primary(_by_class(in_topic), _by_class(in_questions))
+    sides: dict[int, frozenset[str]] = defaultdict(frozenset)
+    for concept in words:
+        for line in exclusive_sides().get(concept, ()):
+            sides[line] |= {concept}
     pins = (values for name in _PINNING for values in [classes.get(name.value, frozenset())])
-    return _Features(
-        topic=_terms(shape.topic),
+    topic = words | _named_terms(in_topic)
+    questions = (_terms(asked) | _named_terms(in_questions)) - _asking_terms()
+    return Features(
+        topic=topic,
+        words=bool(words),
         named=frozenset(identifier.value for identifier in in_topic),
-        questions=_terms(asked) - _asking_terms(),
+        questions=questions,
         seeds=shape.seeds,
         classes=classes,
-        pins=frozenset().union(*pins),
+        sides=dict(sides),
+        pins=frozenset(value for values in pins for value in values if not value.startswith(_EVENT)),
         key=label_key(shape.topic),
+        topic_weight=weight_of(topic),
+        questions_weight=weight_of(questions),
     )
 
 
-def _terms(text: str) -> frozenset[str]:
-    """Return the terms of `text`, each stemmed as German and then as English.
+def weight_of(terms: Iterable[str]) -> int:
+    """Return the sum of the terms' weights, a whole number: no order of adding changes it."""
+    light = _light()
+    return sum(LIGHT if term in light else FULL for term in terms)
 
-    A topic is too short to tell its language for sure ("Windows Update bricht ab" reads as neither), and a
-    word must have one stem whatever stands around it; two stemmers in a row give it one.
+
+@cache
+def _light() -> frozenset[str]:
+    return light_concepts()
+
+
+def _terms(text: str) -> frozenset[str]:
+    """Return the concepts of the words of `text`, identifiers left out."""
+    return frozenset(concept for word in plain_terms(text) for concept, _ in concepts(word))
+
+
+def _named_terms(found: Sequence[Identifier]) -> frozenset[str]:
+    """Return identifiers as terms: each by its value, a version by the words of its product.
+
+    Two tasks about one code have that in common, though it proves nothing by itself; two versions that do not
+    contradict each other ("11" and "11 23H2") have the product in common.
     """
-    return frozenset(stem(stem(word, "de"), "en") for word in terms(text, "und"))
+    said: set[str] = set()
+    for item in found:
+        if item.cls is IdentifierClass.VERSION:
+            said |= {concept for word in item.product.split() for concept, _ in concepts(word)}
+        else:
+            said.add(f"={item.value}")
+    return frozenset(said)
 
 
 @cache
@@ -173,7 +222,7 @@ def _primary(in_topic: Mapping[str, set[str]], in_questions: Mapping[str, set[st
 
 def duplicate_score(a: TaskShape, b: TaskShape, policy: DuplicatePolicy = DuplicatePolicy()) -> DuplicateScore:
     """Judge whether two tasks are the same gap: symmetric, reflexive, independent of any order."""
-    return _score(_features(a), _features(b), policy)
+    return judge(features(a), features(b), policy)
 
 
 def same_topic(a: str, b: str, policy: DuplicatePolicy = DuplicatePolicy()) -> bool:
@@ -181,29 +230,49 @@ def same_topic(a: str, b: str, policy: DuplicatePolicy = DuplicatePolicy()) -> b
     return duplicate_score(TaskShape(a), TaskShape(b), policy).duplicate
 
 
-def _score(a: _Features, b: _Features, policy: DuplicatePolicy) -> DuplicateScore:
+def judge(a: Features, b: Features, policy: DuplicatePolicy) -> DuplicateScore:
+    """Judge two shapes taken apart. `research.packed` holds the same rules compiled; a test compares the two."""
     verdict = _verdict(a, b)
     topic = _topic(a, b)
-    seeds = len(a.seeds & b.seeds) / min(len(a.seeds), len(b.seeds)) if a.seeds and b.seeds else None
-    questions = _jaccard(a.questions, b.questions)
-    parts = ((topic, policy.topic_weight), (seeds, policy.seeds_weight), (questions, policy.questions_weight))
-    present = [(value, weight) for value, weight in parts if value is not None]
-    if present:
-        score = sum(value * weight for value, weight in present) / sum(weight for _, weight in present)
-    else:
+    seeds = len(a.seeds & b.seeds) / min(len(a.seeds), len(b.seeds)) if a.seeds and b.seeds else -1.0
+    questions = _jaccard(a.questions, b.questions, a.questions_weight, b.questions_weight)
+    score = mean_score(topic, seeds, questions, policy.topic_weight, policy.seeds_weight, policy.questions_weight)
+    if score < 0.0:
         score = float(a.key == b.key)  # nothing but stop words: only the same words are the same
-    t, s, q = topic or 0.0, seeds or 0.0, questions or 0.0
+    t, s, q = max(0.0, topic), max(0.0, seeds), max(0.0, questions)
     if verdict == "different":
         duplicate = False
     elif verdict == "pinned" and max(t, q) >= policy.pinned:
         duplicate = True
     else:
         near = t >= policy.strong_topic and (s >= policy.strong_seeds or q >= policy.strong_questions)
-        duplicate = score >= policy.score or near
+        duplicate = score >= policy.score or near or (t >= policy.contained_topic and _contained(a, b, policy))
     return DuplicateScore(duplicate, score, t, s, q, verdict)
 
 
-def _verdict(a: _Features, b: _Features) -> Verdict:
+def mean_score(
+    topic: float, seeds: float, questions: float, topic_weight: float, seeds_weight: float, questions_weight: float
+) -> float:
+    """Return the weighted mean of the shares that are there (−1 marks a missing one), −1 where none is.
+
+    Plain arithmetic in one fixed order: interpreted and compiled, it gives the same bits.
+    """
+    total, whole = 0.0, 0.0
+    if topic >= 0.0:
+        total += topic * topic_weight
+        whole += topic_weight
+    if seeds >= 0.0:
+        total += seeds * seeds_weight
+        whole += seeds_weight
+    if questions >= 0.0:
+        total += questions * questions_weight
+        whole += questions_weight
+    return total / whole if whole > 0.0 else -1.0
+
+
+def _verdict(a: Features, b: Features) -> Verdict:
+    if any(a.sides[line].isdisjoint(b.sides[line]) for line in a.sides.keys() & b.sides.keys()):
+        return "different"
     shared = False
     for name in a.classes.keys() & b.classes.keys():
         if not _agree(name, a.classes[name], b.classes[name]):
@@ -219,161 +288,56 @@ def _agree(name: str, a: frozenset[str], b: frozenset[str]) -> bool:
 
     "Windows 11 23H2" is a Windows 11, so of two versions one may refine the other; T1003.001 is not T1003.
     """
-    if not a.isdisjoint(b):
-        return True
     if not name.startswith(IdentifierClass.VERSION.value):
-        return False
-    return any(_refines(one, other) or _refines(other, one) for one in a for other in b)
+        return not a.isdisjoint(b)
+    if ":" in name:  # versions of one product: of two lists, one must be part of the other, or a path is another one
+        return _covers(a, b) or _covers(b, a)
+    return any(_meet(one, other) for one in a for other in b)
+
+
+def _covers(whole: frozenset[str], part: frozenset[str]) -> bool:
+    return all(any(_meet(one, other) for other in whole) for one in part)
+
+
+def refinements(version: str) -> tuple[str, ...]:
+    """Return the coarser versions of which `version` is one: "windows 11 23h2" is "windows 11" and "windows"."""
+    return tuple(version[:place] for place, letter in enumerate(version) if letter in " .")
+
+
+def _meet(a: str, b: str) -> bool:
+    return a == b or _refines(a, b) or _refines(b, a)
 
 
 def _refines(version: str, coarser: str) -> bool:
     return version.startswith((f"{coarser} ", f"{coarser}."))
 
 
-def _topic(a: _Features, b: _Features) -> float | None:
-    """Return the Jaccard of the topics' terms, None where they cannot be compared.
+def _topic(a: Features, b: Features) -> float:
+    """Return the weighted Jaccard of the topics' terms, −1 where they cannot be compared.
 
-    A topic that is an identifier and nothing else is compared by it, where that proves something: with
-    another such topic, or where the identifier pins the subject down.
+    A topic that is an identifier and nothing else is compared by its identifiers alone, where they pin the
+    subject down: what else the other topic says only explains it.
     """
-    if a.topic and b.topic:
-        return _jaccard(a.topic, b.topic)
-    if a.named and b.named and (not (a.topic or b.topic) or not a.pins.isdisjoint(b.pins)):
-        return _jaccard(a.named, b.named)
-    return None
+    if not (a.words and b.words) and not a.pins.isdisjoint(b.pins) and a.named and b.named:
+        shared = len(a.named & b.named)
+        return shared / (len(a.named) + len(b.named) - shared)
+    return _jaccard(a.topic, b.topic, a.topic_weight, b.topic_weight)
 
 
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float | None:
+def _contained(a: Features, b: Features, policy: DuplicatePolicy) -> bool:
+    """Return whether one topic is all in the other and says enough to be a subject of its own."""
+    short, long = (a, b) if (a.topic_weight, len(a.topic)) <= (b.topic_weight, len(b.topic)) else (b, a)
+    return short.words and short.topic <= long.topic and short.topic_weight >= FULL * policy.contained_terms
+
+
+def _jaccard(a: frozenset[str], b: frozenset[str], weight_a: int, weight_b: int) -> float:
     if not a or not b:
-        return None
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared)
+        return -1.0
+    shared = weight_of(a & b)
+    return shared / (weight_a + weight_b - shared)
 
 
-# ------------------------------------------------------------------------------------------------- index
-
-
-class DuplicateIndex:
-    """Finds the members that are direct duplicates of a shape, exactly, without comparing with all of them.
-
-    Two shapes can only be duplicates when they share a pinning identifier, or their topics' Jaccard reaches
-    a bound that follows from the policy (prefix filter: of n terms, one of the n − ⌈bound·n⌉ + 1 rarest must
-    be shared), or one topic has no terms. Everything else is never compared.
-    """
-
-    def __init__(self, policy: DuplicatePolicy = DuplicatePolicy()) -> None:
-        self._policy = policy
-        self._bound = _least_topic(policy)
-        self._members: dict[str, _Features] = {}
-        self._by_term: dict[str, set[str]] = defaultdict(set)
-        self._by_pin: dict[str, set[str]] = defaultdict(set)
-        self._without_terms: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._members
-
-    def add(self, key: str, shape: TaskShape) -> None:
-        """Take in a member under its key; a key that is there already is replaced."""
-        self.remove(key)
-        features = _features(shape)
-        self._members[key] = features
-        for term in features.topic:
-            self._by_term[term].add(key)
-        for pin in features.pins:
-            self._by_pin[pin].add(key)
-        if not features.topic:
-            self._without_terms.add(key)
-
-    def remove(self, key: str) -> None:
-        """Forget a member; an unknown key is no error."""
-        features = self._members.pop(key, None)
-        if features is None:
-            return
-        for term in features.topic:
-            self._by_term[term].discard(key)
-        for pin in features.pins:
-            self._by_pin[pin].discard(key)
-        self._without_terms.discard(key)
-
-    def duplicates(self, shape: TaskShape) -> list[tuple[str, DuplicateScore]]:
-        """Return the members that duplicate `shape` with their scores, best first, then by key."""
-        features = _features(shape)
-        found = []
-        for key in self._candidates(features):
-            score = _score(features, self._members[key], self._policy)
-            if score.duplicate:
-                found.append((key, score))
-        return sorted(found, key=lambda item: (-item[1].score, item[0]))
-
-    def _candidates(self, features: _Features) -> set[str]:
-        if not features.topic:
-            return set(self._members)
-        candidates = set(self._without_terms)
-        for pin in features.pins:
-            candidates |= self._by_pin.get(pin, set())
-        rarest_first = sorted(features.topic, key=lambda term: (len(self._by_term.get(term, ())), term))
-        needed = len(rarest_first) - math.ceil(self._bound * len(rarest_first) - 1e-9) + 1
-        for term in rarest_first[:needed]:
-            candidates |= self._by_term.get(term, set())
-        return candidates
-
-
-def _least_topic(policy: DuplicatePolicy) -> float:
-    """Return the smallest Jaccard of two non-empty topics at which a pair without a shared pin can be a duplicate."""
-    bounds = [policy.strong_topic]
-    for seeds in (0.0, policy.seeds_weight):
-        for questions in (0.0, policy.questions_weight):
-            whole = policy.topic_weight + seeds + questions
-            bounds.append((policy.score * whole - seeds - questions) / policy.topic_weight if whole else 0.0)
-    return max(0.0, min(bounds))
-
-
-# --------------------------------------------------------------------------------------- consolidation
-
-
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
-    """A task as consolidation sees it; `key` is its id, `since` when it was queued."""
-
-    key: str
-    shape: TaskShape
-    priority: int
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A keeper with the members it takes in; each member is a direct duplicate of the keeper."""
-
-    keeper: str
-    members: tuple[str, ...]
-
-
-def consolidate(entries: Iterable[QueueEntry], policy: DuplicatePolicy = DuplicatePolicy()) -> tuple[Group, ...]:
-    """Return the merges among `entries`, greedily by priority (highest first), then age (oldest first).
-
-    Each entry still free becomes a keeper and takes its free direct duplicates, judged on the shapes as
-    they came in: A~B~C never chains two tasks that are far apart. Groups without members are left out.
-    """
-    ordered = sorted(entries, key=lambda entry: (-entry.priority, entry.since, entry.key))
-    rank = {entry.key: place for place, entry in enumerate(ordered)}
-    index = DuplicateIndex(policy)
-    for entry in ordered:
-        index.add(entry.key, entry.shape)
-    groups = []
-    for entry in ordered:
-        if entry.key not in index:
-            continue
-        index.remove(entry.key)
-        members = sorted((key for key, _ in index.duplicates(entry.shape)), key=rank.__getitem__)
-        for key in members:
-            index.remove(key)
-        if members:
-            groups.append(Group(entry.key, tuple(members)))
-    return tuple(groups)
+# ------------------------------------------------------------------------------------------- merging
 
 
 def merge_questions(keeper: Sequence[str], others: Iterable[str], limit: int) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from typing import Final
 from data.graph import GraphSnapshot
 from data.models import NodeKind
 from data.text import Identifier, IdentifierClass, detect_language, fold, identifiers
-from research.duplicates import DuplicateIndex, TaskShape
+from research.duplicate_index import DuplicateIndex
+from research.duplicates import TaskShape
 from research.gaps import KINDS, REFERENCES, GraphView, Opportunity, OpportunityPolicy
 from research.vocabulary import NAME_WEIGHT, word_weight
 from research.wording import (

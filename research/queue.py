@@ -43,15 +43,9 @@ from research.admission import (
     decide_retry,
     task_shape,
 )
-from research.duplicates import (
-    ALGORITHM,
-    DuplicateIndex,
-    Group,
-    QueueEntry,
-    consolidate,
-    dedupe_key,
-    merge_questions,
-)
+from research.consolidation import Group, QueueEntry, consolidate
+from research.duplicate_index import DuplicateIndex
+from research.duplicates import ALGORITHM, dedupe_key, merge_questions
 from research.intent import expected_type
 from research.leasewatch import LeaseWatch
 from research.questions import questions_for

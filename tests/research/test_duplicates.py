@@ -11,17 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.models import ArticleType
-from research.duplicates import (
-    DuplicateIndex,
-    DuplicatePolicy,
-    Group,
-    QueueEntry,
-    TaskShape,
-    consolidate,
-    dedupe_key,
-    duplicate_score,
-    merge_questions,
-)
+from research.consolidation import Group, QueueEntry, consolidate
+from research.duplicate_index import DuplicateIndex
+from research.duplicates import DuplicatePolicy, TaskShape, dedupe_key, duplicate_score, merge_questions
 from research.questions import questions_for
 
 SAME = [

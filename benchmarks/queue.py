@@ -1,0 +1,219 @@
+"""What the research queue costs: consolidation beside rensa, one enqueueing beside a bare write, opportunities.
+
+    .venv/bin/python -m benchmarks.queue [--profile quick|full] [--only consolidate,enqueue,opportunities] [--json FILE]
+
+`consolidate` starts, for both sides, from tasks that are taken apart already: this one from their features (terms,
+seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from there to
+the finished groups, exactly verified; for rensa its MinHashes (128 permutations, 32 bands of 4 rows: the division nearest
+to a threshold of 0.5) and the candidates alone. `rensa flags` is its fastest batch interface, which only tells whether a
+task has any candidate. The peak of memory is that of a child process that does this side's work alone. Taking tasks
+apart (stemming, looking for identifiers) costs the same whoever compares them and has a row of its own.
+
+`enqueue` is a whole verified write against 10,000 active tasks, one after another into the same queue; beside it a bare
+transaction that inserts the same row into the same kind of file. `opportunities` finds gaps of all six kinds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Row, as_json, interleaved, table
+from benchmarks.tasks import queue_entries, shapes
+
+__all__ = ["PROFILES", "rows"]
+
+PROFILES = {
+    "quick": {"consolidate": 10_000, "enqueue": 10_000, "opportunities": 10_000},
+    "full": {"consolidate": 100_000, "enqueue": 10_000, "opportunities": 100_000},
+}
+ENQUEUED = 200
+
+
+# ----------------------------------------------------------------------------------------- consolidation
+
+
+def taken_apart(count: int) -> list[Any]:
+    from research.duplicates import features
+
+    ordered = sorted(queue_entries(count), key=lambda entry: (-entry.priority, entry.since, entry.key))
+    return [features.__wrapped__(entry.shape) for entry in ordered]
+
+
+def consolidate_rows(count: int, rounds: int) -> list[Row]:
+    from research.consolidation import keepers
+    from research.duplicates import DuplicatePolicy
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    taken = taken_apart(count)
+    apart = Row("taking apart", "features of every task", count)
+    apart.cpu, apart.wall = [time.process_time() - cpu], [time.perf_counter() - wall]
+    keepers(taken[:200], DuplicatePolicy())  # compiled once
+    sets = [sorted(shape.topic | shape.questions) for shape in taken]
+
+    def rensa_candidates() -> int:
+        from rensa import RMinHash, RMinHashLSH
+
+        hashes = RMinHash.from_token_sets(sets, 128, 42)
+        index = RMinHashLSH(0.5, 128, 32)
+        index.insert_pairs(list(enumerate(hashes)))
+        return sum(map(len, index.query_all(hashes)))
+
+    def rensa_flags() -> int:
+        from rensa import RMinHash, RMinHashLSH
+
+        matrix = RMinHash.digest_matrix_from_token_sets(sets, 128, 42)
+        return sum(RMinHashLSH(0.5, 128, 32).query_duplicate_flags_matrix_one_shot(matrix))
+
+    cases = {
+        "rensa candidates": rensa_candidates,
+        "rensa flags": rensa_flags,
+        "consolidation, exact": lambda: sum(owner >= 0 for owner in keepers(taken, DuplicatePolicy())),
+    }
+    terms = statistics.fmean(map(len, sets))
+    made = interleaved(
+        "consolidate", count, cases, rounds=rounds, figures=lambda _, found: {"found": found, "terms": terms}
+    )
+    made[-1].figures["peak MB"] = _child_peak(count)
+    return [apart, *made]
+
+
+def _child_peak(count: int) -> float:
+    """Return the peak resident memory in MB of a process that consolidates `count` tasks and does nothing else."""
+    command = [sys.executable, "-m", "benchmarks.queue", "--child", str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout)["peak_mb"])
+
+
+def _child(count: int) -> None:
+    from research.consolidation import keepers
+    from research.duplicates import DuplicatePolicy
+
+    taken = taken_apart(count)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    merged = sum(owner >= 0 for owner in keepers(taken, DuplicatePolicy()))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"merged": merged, "before_mb": before, "peak_mb": peak}))
+
+
+# --------------------------------------------------------------------------------------------- enqueueing
+
+
+def enqueue_rows(active: int) -> list[Row]:
+    return asyncio.run(_enqueue_rows(active))
+
+
+async def _enqueue_rows(active: int) -> list[Row]:
+    import sqlite3
+
+    from data.models import TaskOrigin
+    from data.store import Store
+    from data.tasks import TaskRequest
+    from research.queue import QueuePolicy, ResearchQueue
+
+    row, bare = Row("enqueue", "one task, verified", active), Row("enqueue", "bare insert, committed", active)
+    with tempfile.TemporaryDirectory() as folder:
+        async with Store.open(Path(folder) / "brain.db") as store:
+            queue = ResearchQueue(store, QueuePolicy(max_tasks_per_day=10 * active))
+            more = shapes(active + ENQUEUED, seed=3)
+            await store.write(_fill, more[:active])
+            requests = [TaskRequest(s.topic, s.questions, tuple(sorted(s.seeds))) for s in more[active:]]
+            await queue.enqueue(TaskRequest("Warm-up of the index"), TaskOrigin.MANUAL)
+            connection = sqlite3.connect(Path(folder) / "bare.db", isolation_level=None)
+            for pragma in ("journal_mode=WAL", "synchronous=FULL"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("CREATE TABLE task (id TEXT PRIMARY KEY, topic TEXT, seeds TEXT, questions TEXT)")
+            outcomes: dict[str, int] = {}
+            for number, request in enumerate(requests):
+                cpu, wall = time.process_time(), time.perf_counter()
+                result = await queue.enqueue(request, TaskOrigin.MANUAL)
+                row.cpu.append(time.process_time() - cpu)
+                row.wall.append(time.perf_counter() - wall)
+                outcomes[result.outcome] = outcomes.get(result.outcome, 0) + 1
+                cpu, wall = time.process_time(), time.perf_counter()
+                connection.execute("BEGIN IMMEDIATE")
+                values = (str(number), request.topic, json.dumps(request.seeds), json.dumps(request.questions))
+                connection.execute("INSERT INTO task VALUES (?, ?, ?, ?)", values)
+                connection.execute("COMMIT")
+                bare.cpu.append(time.process_time() - cpu)
+                bare.wall.append(time.perf_counter() - wall)
+            connection.close()
+    for one in (row, bare):
+        one.figures = {
+            "median ms": 1000 * one.median_wall,
+            "p99 ms": 1000 * _p99(one.wall),
+            "CPU p99 ms": 1000 * _p99(one.cpu),
+        }
+    row.figures.update({name: float(count) for name, count in outcomes.items()})
+    return [bare, row]
+
+
+def _p99(values: Sequence[float]) -> float:
+    return sorted(values)[max(0, round(0.99 * len(values)) - 1)]
+
+
+def _fill(tx: Any, made: Sequence[Any]) -> None:
+    """Insert active tasks as they stand after their enqueueing."""
+    from sqlalchemy import insert
+
+    from data.schema import research_task
+    from research.duplicates import dedupe_key
+
+    tx.conn.execute(
+        insert(research_task),
+        [
+            {
+                "id": f"task_{number:06}", "topic": shape.topic, "seeds": sorted(shape.seeds),
+                "questions": list(shape.questions), "article_type": None, "priority": 20 + number % 70,
+                "state": "queued", "origins": ["scanner"], "kind": "orphan",
+                "dedupe_key": dedupe_key(shape.topic, shape.seeds), "language": "de", "attempts": 0, "phase": "",
+                "progress": {}, "evidence_count": 0, "created_at": tx.now - timedelta(seconds=number),
+                "updated_at": tx.now, "version": 1,
+            }
+            for number, shape in enumerate(made)
+        ],
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------- all
+
+
+def rows(profile: str, only: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of a profile, all kinds of work unless `only` names some."""
+    sizes = PROFILES[profile]
+    works: dict[str, Callable[[], list[Row]]] = {
+        "consolidate": lambda: consolidate_rows(sizes["consolidate"], 3),
+        "enqueue": lambda: enqueue_rows(sizes["enqueue"]),
+    }
+    return [row for name, work in works.items() if not only or name in only for row in work()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="quick")
+    parser.add_argument("--only", default="", help="consolidate, enqueue, opportunities; several by commas")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child is not None:
+        _child(options.child)
+        return
+    made = rows(options.profile, [name for name in options.only.split(",") if name])
+    print(table(made, base="rensa candidates"))
+    if options.json is not None:
+        options.json.write_text(json.dumps(as_json(made), indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
