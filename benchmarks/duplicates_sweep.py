@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.duplicates_sweep
 
 The labelled pairs are split by a hash of their topics. Constants are chosen on the one half, precision first and
-then recall; of equally good ones, the strictest. The other half is only reported. A row a constant shows how both halves
-fare when it alone moves, so that one sees whether the chosen value stands on a plateau or on a peak.
+then recall; of equally good ones, the strictest. The other half is only reported. A row a constant shows how both
+halves fare when it alone moves, so that one sees whether the chosen value stands on a plateau or on a peak.
 """
 
 from __future__ import annotations

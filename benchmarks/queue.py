@@ -3,11 +3,11 @@
     .venv/bin/python -m benchmarks.queue [--profile quick|full] [--only consolidate,enqueue,opportunities] [--json FILE]
 
 `consolidate` starts, for both sides, from tasks that are taken apart already: this one from their features (terms,
-seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from there to
-the finished groups, exactly verified; for rensa its MinHashes (128 permutations, 32 bands of 4 rows: the division nearest
-to a threshold of 0.5) and the candidates alone. `rensa flags` is its fastest batch interface, which only tells whether a
-task has any candidate. The peak of memory is that of a child process that does this side's work alone. Taking tasks
-apart (stemming, looking for identifiers) costs the same whoever compares them and has a row of its own.
+seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from
+there to the finished groups, exactly verified; for rensa its MinHashes (128 permutations, 32 bands of 4 rows: the
+division nearest to a threshold of 0.5) and the candidates alone. `rensa flags` is its fastest batch interface, which
+only tells whether a task has any candidate. The peak of memory is that of a child process that does this side's work
+alone. Taking tasks apart (stemming, looking for identifiers) costs the same whoever compares them: a row of its own.
 
 `enqueue` is a whole verified write against 10,000 active tasks, one after another into the same queue; beside it a bare
 transaction that inserts the same row into the same kind of file. `opportunities` finds gaps of all six kinds.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import pickle
 import resource
 import statistics
 import subprocess
@@ -85,26 +86,31 @@ def consolidate_rows(count: int, rounds: int) -> list[Row]:
     made = interleaved(
         "consolidate", count, cases, rounds=rounds, figures=lambda _, found: {"found": found, "terms": terms}
     )
-    made[-1].figures["peak MB"] = _child_peak(count)
+    made[-1].figures.update(_child_peak(taken))
     return [apart, *made]
 
 
-def _child_peak(count: int) -> float:
-    """Return the peak resident memory in MB of a process that consolidates `count` tasks and does nothing else."""
-    command = [sys.executable, "-m", "benchmarks.queue", "--child", str(count)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout)["peak_mb"])
+def _child_peak(taken: list[Any]) -> dict[str, float]:
+    """Return the peak resident memory in MB of a process that loads the features and consolidates, and nothing else."""
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
+        pickle.dump(taken, file, protocol=pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        command = [sys.executable, "-m", "benchmarks.queue", "--child", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
-def _child(count: int) -> None:
+def _child(path: Path) -> None:
     from research.consolidation import keepers
     from research.duplicates import DuplicatePolicy
 
-    taken = taken_apart(count)
+    with path.open("rb") as file:
+        taken = pickle.load(file)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    merged = sum(owner >= 0 for owner in keepers(taken, DuplicatePolicy()))
+    keepers(taken, DuplicatePolicy())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"merged": merged, "before_mb": before, "peak_mb": peak}))
+    print(json.dumps({"peak MB": peak, "MB before": before}))
 
 
 # --------------------------------------------------------------------------------------------- enqueueing
@@ -204,7 +210,7 @@ def main() -> None:
     parser.add_argument("--profile", choices=sorted(PROFILES), default="quick")
     parser.add_argument("--only", default="", help="consolidate, enqueue, opportunities; several by commas")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None:
         _child(options.child)

@@ -33,8 +33,8 @@ LINES: Final = """
       prozent percent
     - front vor hinter behind vorne use uses used using benutzen benutzt nutzen nutzt verwenden verwendet return
       returns returned answer answers answered antwortet antworten liefert liefern go goes ended ends endet laufen run
-      runs running dauert dauern bleibt macht machen kommt kommen gibt get make made take takes new neu neue neuer neues another
-      andere einzelne einzeln certain laut klagt klagen cause causes caused causing verursacht verursachen wegen
+      runs running dauert dauern bleibt macht machen kommt kommen gibt get make made take takes new neu neue neuer neues
+      another andere einzelne einzeln certain laut klagt klagen cause causes caused causing verursacht verursachen wegen
       reason ursache grund understand understanding verstehen mean means bedeuten bedeutet
     ~ fail fails failed failing failure fehler error fehlgeschlagen schlaegt fehl fehlschlag scheitern scheitert
       gescheitert kaputt defekt broken breaks broke unable cannot funktioniert funktionieren geht laeuft work works
@@ -55,7 +55,8 @@ LINES: Final = """
     slow slowly langsam langsamer langsame traege
     drop drops dropped dropping disconnect disconnects abbruch abbrueche bricht abgebrochen abbrechen verbindungsabbruch
       verbindungsabbrueche unterbrechung unterbricht
-    offline unreachable unerreichbar erreichbar reachable nichterreichbar down ausfall ausgefallen faellt ausfaelle outage
+    offline unreachable unerreichbar erreichbar reachable nichterreichbar down ausfall ausgefallen faellt ausfaelle
+      outage
     expire expires expired expiry expiration abgelaufen ablauf ablaufen laeuftab
     renew renews renewal renewed renewing erneuern erneuert erneuerung verlaengern verlaengerung
     replace replaces replaced replacement replacing tausch tauschen getauscht ersetzen ersetzt ersatz austausch

@@ -1,4 +1,4 @@
-"""Which waiting tasks are merged into which: greedy, exact, and fast for a queue of a hundred thousand (spec 05). Pure."""
+"""Which waiting tasks are merged into which: greedy, exact, fast for a hundred thousand of them (spec 05). Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from research.duplicate_index import DuplicateIndex
-from research.duplicates import DuplicatePolicy, Features, TaskShape, features
+from research.duplicates import DEFAULT, DuplicatePolicy, Features, TaskShape, features
 
 __all__ = ["Group", "QueueEntry", "consolidate", "keepers"]
 
@@ -34,7 +34,7 @@ class Group:
     members: tuple[str, ...]
 
 
-def consolidate(entries: Iterable[QueueEntry], policy: DuplicatePolicy = DuplicatePolicy()) -> tuple[Group, ...]:
+def consolidate(entries: Iterable[QueueEntry], policy: DuplicatePolicy = DEFAULT) -> tuple[Group, ...]:
     """Return the merges among `entries`, greedily by priority (highest first), then age (oldest first).
 
     Each entry still free becomes a keeper and takes its free direct duplicates, judged on the shapes as

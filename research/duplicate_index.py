@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from research.duplicates import DuplicatePolicy, DuplicateScore, Features, TaskShape, features, judge, weight_of
+from research.duplicates import (
+    DEFAULT,
+    DuplicatePolicy,
+    DuplicateScore,
+    Features,
+    TaskShape,
+    features,
+    judge,
+    weight_of,
+)
 
 __all__ = ["DuplicateIndex", "apart_bounds", "least_topic"]
 
@@ -20,7 +29,7 @@ class DuplicateIndex:
     topics that share a term at all is added up from the postings; only what then reaches the bound is judged.
     """
 
-    def __init__(self, policy: DuplicatePolicy = DuplicatePolicy()) -> None:
+    def __init__(self, policy: DuplicatePolicy = DEFAULT) -> None:
         self._policy = policy
         self._bound = min(policy.contained_topic - _SLACK, *apart_bounds(policy))
         self._members: dict[str, Features] = {}

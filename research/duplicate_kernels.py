@@ -61,10 +61,10 @@ def _meet(coarser_ptr: Any, coarser: Any, a: int, b: int) -> bool:
     for place in range(coarser_ptr[a], coarser_ptr[a + 1]):
         if coarser[place] == b:
             return True
+    found = False
     for place in range(coarser_ptr[b], coarser_ptr[b + 1]):
-        if coarser[place] == a:
-            return True
-    return False
+        found = found or coarser[place] == a
+    return found
 
 
 meet: Any = compiled(_meet)
@@ -154,6 +154,8 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
     of_i, of_j = seeds_ptr[i + 1] - seeds_ptr[i], seeds_ptr[j + 1] - seeds_ptr[j]
     if of_i > 0 and of_j > 0:
         s = overlap(seeds, seeds_ptr[i], seeds_ptr[i + 1], seeds_ptr[j], seeds_ptr[j + 1]) / min(of_i, of_j)
+    if s <= 0.0 and 0.0 <= t < limits[10] and not pinned:
+        return False
     if asked_ptr[i + 1] > asked_ptr[i] and asked_ptr[j + 1] > asked_ptr[j]:
         both = weighted_overlap(asked, weights, asked_ptr[i], asked_ptr[i + 1], asked_ptr[j], asked_ptr[j + 1])
         q = both / (asked_weight[i] + asked_weight[j] - both)
@@ -175,27 +177,52 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
 duplicate: Any = compiled(_duplicate)
 
 
+def _near(topic_ptr: Any, topic: Any, weights: Any, topic_weight: Any, least: float, i: int, j: int) -> bool:
+    """Return whether the Jaccard of two topics reaches `least`."""
+    a, b = topic_weight[i], topic_weight[j]
+    if min(a, b) < least * max(a, b):
+        return False
+    shared = weighted_overlap(topic, weights, topic_ptr[i], topic_ptr[i + 1], topic_ptr[j], topic_ptr[j + 1])
+    return bool(shared >= least * (a + b - shared))
+
+
+near: Any = compiled(_near)
+
+
+def _take(state: Any, lists: Any, flat: Any, limits: Any, contained: int, i: int, j: int) -> None:
+    """Give shape j to keeper i where it is still free and a duplicate; each pair is looked at once."""
+    owner, looked = state
+    if j <= i or looked[j] == i or owner[j] >= 0:
+        return
+    looked[j] = i
+    if duplicate(lists, flat, limits, contained, i, j):
+        owner[j] = i
+
+
+take: Any = compiled(_take)
+
+
 def _greedy(lists: Any, flat: Any, sources: Any, empty: Any, limits: Any, contained: int) -> Any:
     """Return the keeper of each shape, −1 for none: each one still free takes its free duplicates behind it.
 
     A source is (ptr, keys) of each shape and (ptr, rows) of each key; rows up to the keeper are done with for good.
+    The first two sources are shared pins and shared seeds; a pair of the others must reach `limits[10]` by its topics
+    alone, which is looked at before anything else is unpacked.
     """
-    topic_ptr = lists[0][0]
+    topic_ptr, topic = lists[0]
+    weights, topic_weight, least = flat[2], flat[3], limits[10]
     count = len(topic_ptr) - 1
     owner = np.full(count, -1, dtype=np.int64)
-    looked = np.full(count, -1, dtype=np.int64)
+    state = (owner, np.full(count, -1, dtype=np.int64))
     heads = [source[2][:-1].copy() for source in sources]
     for i in range(count):
         if owner[i] >= 0:
             continue
+        for j in empty:
+            take(state, lists, flat, limits, contained, i, j)
         if topic_ptr[i + 1] == topic_ptr[i]:
             for j in range(i + 1, count):
-                if owner[j] < 0 and duplicate(lists, flat, limits, contained, i, j):
-                    owner[j] = i
-            continue
-        for j in empty:
-            if j > i and owner[j] < 0 and duplicate(lists, flat, limits, contained, i, j):
-                owner[j] = i
+                take(state, lists, flat, limits, contained, i, j)
         for number in range(len(sources)):
             ptr, keys, ends, rows = sources[number]
             head = heads[number]
@@ -205,11 +232,9 @@ def _greedy(lists: Any, flat: Any, sources: Any, empty: Any, limits: Any, contai
                     head[key] += 1
                 for entry in range(head[key], ends[key + 1]):
                     j = rows[entry]
-                    if looked[j] == i or owner[j] >= 0:
+                    if number > 1 and not near(topic_ptr, topic, weights, topic_weight, least, i, j):
                         continue
-                    looked[j] = i
-                    if duplicate(lists, flat, limits, contained, i, j):
-                        owner[j] = i
+                    take(state, lists, flat, limits, contained, i, j)
     return owner
 
 

@@ -20,6 +20,7 @@ from research.questions import ASKING
 
 __all__ = [
     "ALGORITHM",
+    "DEFAULT",
     "DuplicatePolicy",
     "DuplicateScore",
     "Features",
@@ -61,7 +62,9 @@ Verdict = Literal["none", "shared", "pinned", "different"]
 class DuplicatePolicy:
     """Weights and thresholds of `topic-seed-question-jaccard-v1`; all are shares in [0, 1].
 
-    The values are the starting values of spec 05; `score` is BRAIN_QUEUE_DUPLICATE_SCORE.
+    `score` is BRAIN_QUEUE_DUPLICATE_SCORE. The values were swept by `benchmarks/duplicates_sweep.py` on one half of the
+    labelled pairs in tests/research/data, from the starting values of spec 05: there 0.55 and 0.25 find more without a
+    wrong one than 0.60 and 0.30, `score` 0.50 merges four pairs too many, and the other constants stand on a plateau.
     """
 
     score: float = 0.55
@@ -77,6 +80,9 @@ class DuplicatePolicy:
     """What the topic must reach where all of the shorter topic is in the longer one: one fault, told at length."""
     contained_terms: int = 3
     """Full terms of which such a shorter topic must speak; one of fewer is only the field of the longer one."""
+
+
+DEFAULT: Final = DuplicatePolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +226,12 @@ def _primary(in_topic: Mapping[str, set[str]], in_questions: Mapping[str, set[st
 # ------------------------------------------------------------------------------------------------- score
 
 
-def duplicate_score(a: TaskShape, b: TaskShape, policy: DuplicatePolicy = DuplicatePolicy()) -> DuplicateScore:
+def duplicate_score(a: TaskShape, b: TaskShape, policy: DuplicatePolicy = DEFAULT) -> DuplicateScore:
     """Judge whether two tasks are the same gap: symmetric, reflexive, independent of any order."""
     return judge(features(a), features(b), policy)
 
 
-def same_topic(a: str, b: str, policy: DuplicatePolicy = DuplicatePolicy()) -> bool:
+def same_topic(a: str, b: str, policy: DuplicatePolicy = DEFAULT) -> bool:
     """Return whether two topics alone, without seeds and questions, are the same gap."""
     return duplicate_score(TaskShape(a), TaskShape(b), policy).duplicate
 

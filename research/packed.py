@@ -7,10 +7,10 @@ what two duplicates must share (`_sources`), and each is verified by the full ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Final
+from itertools import chain, count
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def keepers_of(packed: Packed, policy: DuplicatePolicy) -> Ints:
     limits = np.array([
         policy.score, policy.topic_weight, policy.seeds_weight, policy.questions_weight, policy.pinned,
         policy.strong_topic, policy.strong_seeds, policy.strong_questions, policy.contained_topic,
-        least_topic(policy),
+        least_topic(policy), min(*apart_bounds(policy), policy.contained_topic - _SLACK),
     ])  # fmt: skip
     parts = (packed.topic, packed.questions, packed.seeds, packed.named, packed.pins, packed.groups, packed.values)
     lists = tuple((part.ptr, part.ids) for part in (*parts, packed.coarser))
@@ -122,8 +122,8 @@ def _sources(packed: Packed, policy: DuplicatePolicy, contained: int) -> list[tu
     Together they reach every pair that any rule can make duplicates: a shared pin, a shared seed, a topic all of
     which is in the other's (then its rarest term is), and topics that share what `apart_bounds` asks for.
     """
-    count, topic = len(packed), packed.topic
-    every = np.ones(count, dtype=np.bool_)
+    topic = packed.topic
+    every = np.ones(len(packed), dtype=np.bool_)
     sources = [(lists, _postings(lists, every)) for lists in (packed.pins, packed.seeds)]
     sizes = np.diff(topic.ptr)
     short = packed.words & (packed.topic_weight >= contained) & (sizes > 0)
@@ -161,14 +161,14 @@ def _shared_keys(packed: Packed, bound: float) -> Lists:
     return Lists(_ptr(np.bincount(row, minlength=len(packed))), renumbered[numbers[kept]].astype(np.int64))
 
 
-def _postings(lists: Lists, chosen: NDArray[np.bool_], count: int | None = None) -> Lists:
+def _postings(lists: Lists, chosen: NDArray[np.bool_], numbers: int | None = None) -> Lists:
     """Return for each number the chosen rows, ascending, in which it stands."""
-    count = int(lists.ids.max(initial=-1)) + 1 if count is None else count
+    numbers = int(lists.ids.max(initial=-1)) + 1 if numbers is None else numbers
     row = np.repeat(np.arange(len(chosen)), np.diff(lists.ptr))
     inside = chosen[row]
     ids, row = lists.ids[inside], row[inside]
     order = np.argsort(ids, kind="stable")
-    return Lists(_ptr(np.bincount(ids, minlength=count)), row[order].astype(np.int64))
+    return Lists(_ptr(np.bincount(ids, minlength=numbers)), row[order].astype(np.int64))
 
 
 def _only(lists: Lists, chosen: NDArray[np.bool_]) -> Lists:
@@ -181,16 +181,22 @@ def _ptr(sizes: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _numbered(rows: Sequence[Iterable[str]], names: dict[str, int]) -> Lists:
+def _numbered(rows: Sequence[Collection[str]], names: dict[str, int]) -> Lists:
     """Return rows of names as numbers, new names numbered as they come."""
-    sizes = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))  # type: ignore[arg-type]
-    ids = [names.setdefault(name, len(names)) for name in chain.from_iterable(rows)]
-    return Lists(_ptr(sizes), np.array(ids, dtype=np.int64))
+    sizes = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    fresh = (
+        dict.fromkeys(chain.from_iterable(rows)).keys() - names.keys()
+        if names
+        else dict.fromkeys(chain.from_iterable(rows))
+    )
+    names.update(zip(fresh, count(len(names)), strict=False))
+    ids = np.fromiter(map(names.__getitem__, chain.from_iterable(rows)), dtype=np.int64, count=int(sizes.sum()))
+    return Lists(_ptr(sizes), ids)
 
 
 def _sorted(lists: Lists) -> Lists:
-    row = np.repeat(np.arange(len(lists.ptr) - 1), np.diff(lists.ptr))
-    return Lists(lists.ptr, lists.ids[np.lexsort((lists.ids, row))])
+    offset = np.repeat(np.arange(len(lists.ptr) - 1), np.diff(lists.ptr)) * (int(lists.ids.max(initial=0)) + 1)
+    return Lists(lists.ptr, np.sort(offset + lists.ids) - offset)  # rows stay together, each ascending
 
 
 def _classes(taken: Sequence[Features]) -> tuple[Lists, Ints, Ints, Lists, dict[str, int]]:
@@ -216,11 +222,9 @@ def _classes(taken: Sequence[Features]) -> tuple[Lists, Ints, Ints, Lists, dict[
 
 
 def _coarser(value_names: dict[str, int]) -> Lists:
-    rows: list[list[Any]] = [
+    rows = [
         sorted(value_names[coarser] for coarser in refinements(value) if coarser in value_names)
         for value in value_names
     ]
-    return Lists(
-        _ptr(np.array([len(row) for row in rows], dtype=np.int64)),
-        np.array(list(chain.from_iterable(rows)), dtype=np.int64),
-    )
+    sizes = np.array([len(row) for row in rows], dtype=np.int64)
+    return Lists(_ptr(sizes), np.array(list(chain.from_iterable(rows)), dtype=np.int64))
