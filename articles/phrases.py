@@ -20,6 +20,7 @@ __all__ = [
     "LEAD_INS",
     "STEP_LEAD_INS",
     "heading",
+    "kind_name",
     "label",
     "lead_in_text",
     "must_answer_question",
@@ -118,6 +119,8 @@ LABELS: Final[Mapping[str, Mapping[str, str]]] = {
         "meaning": "Bedeutung",
         "source": "Quelle",
         "topic": "Thema",
+        "related": "Verwandte Artikel",
+        "evidence": "Belege",
     },
     "en": {
         "summary": "Summary",
@@ -129,6 +132,8 @@ LABELS: Final[Mapping[str, Mapping[str, str]]] = {
         "meaning": "Meaning",
         "source": "Source",
         "topic": "Topic",
+        "related": "Related articles",
+        "evidence": "Evidence",
     },
 }
 
@@ -173,6 +178,11 @@ _QUESTIONS: Final[Mapping[str, Mapping[SectionName, str]]] = {
 def heading(name: SectionName, language: str) -> str:
     """Return the section's heading; raise KeyError for a language outside `LANGUAGES`."""
     return HEADINGS[language][name]
+
+
+def kind_name(kind: ArticleType, language: str) -> str:
+    """Return what a reader calls a type of article, such as "How to"."""
+    return _TITLES[language][kind].partition(":")[0]
 
 
 def label(key: str, language: str, **values: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from articles.codec import article_from_content
-from articles.export import ExportItem, ExportReport, export_folder
+from articles.export import ExportFormat, ExportItem, ExportLink, ExportReport, export_to
 from articles.types import Article as Content
 from articles.types import Citation, CitationError, Step, item_text, items
+from data.article_links import ArticleLink, article_links
 from data.articles import ACTIVE_STATES, articles_in, get_article, get_revision, list_articles, reviews_of, revisions_of
 from data.crud.articles import ApproveArticle, PublishArticle, ReactivateArticle, RejectArticle, RetireArticle
 from data.crud.engine import WriteOutcome, perform
@@ -112,21 +114,14 @@ class Publisher:
         """Stage a retired article again."""
         return await perform(self._store, ReactivateArticle(article_id, actor), actor=actor)
 
-    async def export_markdown(self, directory: Path) -> ExportReport:
+    async def export(self, directory: Path, format: ExportFormat = ExportFormat.MARKDOWN) -> ExportReport:
         """Write the approved revision of every article into `directory`, and note approved ones as published.
 
-        Raises OSError where the folder cannot be written. A file that somebody edited is left and reported.
+        Raises OtherFormat where the folder holds another format, OSError where it cannot be written. A file that
+        somebody edited is left and reported.
         """
-        exported = []
-        failed: dict[str, str] = {}
-        for found in await self._store.read(articles_in, ACTIVE_STATES):
-            if found.approved_revision is None:
-                continue
-            try:
-                exported.append(await self._item(found, found.approved_revision))
-            except (StoreError, CitationError) as error:
-                failed[found.id] = str(error)
-        report = await asyncio.to_thread(export_folder, directory, exported, failed)
+        exported, failed = await self.exportable()
+        report = await asyncio.to_thread(export_to, directory, format, exported, failed)
         published = []
         for item in exported:
             if item.state is ArticleState.APPROVED and item.article_id in report.standing:
@@ -134,6 +129,44 @@ class Publisher:
                 if (await perform(self._store, operation, actor=ACTOR)).ok:
                     published.append(item.article_id)
         return report.with_published(published)
+
+    async def exportable(self) -> tuple[Sequence[ExportItem], dict[str, str]]:
+        """Return the approved revisions with their links, and why others could not be read (by article id)."""
+        exported: list[ExportItem] = []
+        failed: dict[str, str] = {}
+        approved = [one for one in await self._store.read(articles_in, ACTIVE_STATES) if one.approved_revision]
+        links = await self._store.read(article_links, approved)
+        for found in approved:
+            try:
+                exported.append(await self._item(found, found.approved_revision or 0))
+            except (StoreError, CitationError) as error:
+                failed[found.id] = str(error)
+        titles = {item.article_id: item.content.title for item in exported}
+        return [replace(item, links=_links_of(item.article_id, links, titles)) for item in exported], failed
+
+    async def diff(self, article_id: str, before: int | None = None, after: int | None = None) -> str:
+        """Return what changed between two revisions' Markdown as a unified diff, "" where nothing did.
+
+        By default from the approved revision, else the one before the current, to the current one. Raises
+        UnknownArticle for an article or revision that is not there.
+        """
+        found = await self._store.read(get_article, article_id)
+        if found is None:
+            raise UnknownArticle(f"there is no article {article_id}")
+        last = found.current_revision if after is None else after
+        if before is None:
+            approved = found.approved_revision
+            before = approved if approved is not None and approved != last else last - 1
+        if before == 0:
+            raise UnknownArticle(f"article {article_id} has one revision; there is nothing to compare it with")
+        old, new = await self._markdown(article_id, before), await self._markdown(article_id, last)
+        return "\n".join(difflib.unified_diff(old, new, f"revision {before}", f"revision {last}", lineterm=""))
+
+    async def _markdown(self, article_id: str, number: int) -> Sequence[str]:
+        stored = await self._store.read(get_revision, article_id, number)
+        if stored is None:
+            raise UnknownArticle(f"article {article_id} has no revision {number}")
+        return stored.markdown.splitlines()
 
     async def _item(self, found: Article, number: int) -> ExportItem:
         stored = await self._store.read(get_revision, found.id, number)
@@ -150,3 +183,11 @@ class Publisher:
             one: EvidenceText(record, await asyncio.to_thread(self._files.get, record.sha256))
             for one, record in sorted(records.items())
         }
+
+
+def _links_of(article_id: str, links: Iterable[ArticleLink], titles: Mapping[str, str]) -> tuple[ExportLink, ...]:
+    return tuple(
+        ExportLink(link.second, titles[link.second], link.relation, link.source, link.target)
+        for link in links
+        if link.first == article_id and link.second in titles
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from articles.phrases import heading, label, lead_in_text
 from articles.plaintext import is_code_token
@@ -27,7 +27,7 @@ from articles.types import (
 )
 from data.models import Evidence
 
-__all__ = ["inline", "render_markdown", "sentence_text"]
+__all__ = ["InlinePart", "inline", "inline_parts", "render_markdown", "sentence_text"]
 
 _CODE_SPAN: Final = re.compile(r"(`+)(?!`)(?P<code>.+?)(?<!`)\1(?!`)")
 _SPECIAL: Final = re.compile(r"([\\*_\[\]<>`])")
@@ -124,22 +124,42 @@ def _source(number: int, evidence: Evidence, language: str) -> str:
 
 def inline(text: str) -> str:
     """Return `text` as one line of Markdown that reads as `text`: code spans kept, code made visible, marks escaped."""
+    return "".join(part.raw or _escape(part.text) for part in inline_parts(text))
+
+
+class InlinePart(NamedTuple):
+    """A piece of a sentence: prose, or code, which then is `raw` in Markdown."""
+
+    text: str
+    raw: str = ""
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.raw)
+
+
+def inline_parts(text: str) -> list[InlinePart]:
+    """Return `text`, its white space folded, as prose and code in turn: code spans, and words that are code."""
     flat = " ".join(text.split())
-    pieces: list[str] = []
+    parts: list[InlinePart] = []
     position = 0
     for match in _CODE_SPAN.finditer(flat):
-        pieces.append(_prose(flat[position : match.start()]))
-        pieces.append(match.group())
+        parts += _prose(flat[position : match.start()])
+        parts.append(InlinePart(match["code"].strip(), match.group()))
         position = match.end()
-    pieces.append(_prose(flat[position:]))
-    return "".join(pieces)
+    return parts + _prose(flat[position:])
 
 
-def _prose(text: str) -> str:
-    return _TOKEN.sub(lambda match: _token(match.group()), text)
+def _prose(text: str) -> list[InlinePart]:
+    parts: list[InlinePart] = []
+    position = 0
+    for match in _TOKEN.finditer(text):
+        parts += [InlinePart(text[position : match.start()]), *_token(match.group())]
+        position = match.end()
+    return [part for part in (*parts, InlinePart(text[position:])) if part.text]
 
 
-def _token(token: str) -> str:
+def _token(token: str) -> list[InlinePart]:
     edges = _EDGES.match(token)
     core = edges["core"] if edges else token
     if edges and core.count("(") > core.count(")"):  # postconf(5) keeps its bracket
@@ -148,8 +168,8 @@ def _token(token: str) -> str:
         right = edges["right"] if edges else ""
     left = edges["left"] if edges else ""
     if core and "`" not in core and not core.startswith("-") and re.search(r"[^\W\d_]", core) and is_code_token(core):
-        return f"{_escape(left)}`{core}`{_escape(right)}"
-    return _escape(token)
+        return [InlinePart(left), InlinePart(core, f"`{core}`"), InlinePart(right)]
+    return [InlinePart(token)]
 
 
 def _escape(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from articles.export import ExportFormat, OtherFormat
 from articles.publish import ArticleView, Publisher, UnknownArticle
 from articles.types import CitationError
 from brain.cli.shell import Context
@@ -21,7 +22,7 @@ from data.models import ArticleState
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["approve", "export", "list_articles", "reactivate", "reject", "retire", "show"]
+__all__ = ["approve", "diff", "export", "list_articles", "reactivate", "reject", "retire", "show"]
 
 
 async def list_articles(context: Context, *, state: str) -> None:
@@ -111,11 +112,33 @@ async def reactivate(context: Context, *, article: str, actor: str) -> None:
         _settle(context, article, await publisher.reactivate(article, person), "staged again")
 
 
-async def export(context: Context, *, directory: Path) -> None:
-    """Write approved articles as Markdown."""
+async def diff(context: Context, *, article: str, before: int | None, after: int | None) -> None:
+    """Print what changed between two revisions."""
+    async with _publisher(context, article) as publisher:
+        try:
+            changes = await publisher.diff(article, before, after)
+        except UnknownArticle as error:
+            raise UsageError(f"{_capital(error)}; `brain articles show {article}` shows it.") from error
+
+    def show_diff(console: Console) -> None:
+        styles = {"+": "green", "-": "red", "@": "cyan"}
+        for line in changes.splitlines() or ["The two revisions read the same."]:
+            console.print(line, style=styles.get(line[:1]), markup=False, highlight=False)
+
+    context.emit({"article": article, "diff": changes}, show_diff)
+
+
+async def export(context: Context, *, directory: Path, format: str) -> None:
+    """Write approved articles in one of the formats."""
+    try:
+        wanted = ExportFormat(format)
+    except ValueError:
+        raise UsageError(f"--format {format!r} is none of {', '.join(ExportFormat)}.") from None
     async with _publisher(context) as publisher:
         try:
-            report = await publisher.export_markdown(directory)
+            report = await publisher.export(directory, wanted)
+        except OtherFormat as error:
+            raise UsageError(f"{_capital(error)}.") from error
         except OSError as error:
             raise BrainError(f"The export to {directory} failed: {error.strerror or error}.") from error
     document = {
@@ -132,7 +155,7 @@ async def export(context: Context, *, directory: Path) -> None:
             console.print(f"left alone, edited by somebody: {name}", markup=False)
         for name, why in report.failed.items():
             console.print(f"not exported: {name}: {why}", markup=False)
-        if not (report.written or report.unchanged):
+        if not (report.standing or report.edited or report.failed):
             console.print("No article is approved yet; `brain articles list --state staged` shows what waits.")
 
     context.emit(document, show_report)
@@ -159,7 +182,7 @@ async def _look(publisher: Publisher, article: str) -> ArticleView:
     try:
         return await publisher.show(article)
     except UnknownArticle as error:
-        raise UsageError(f"{str(error).capitalize()}; `brain articles list` shows them.") from error
+        raise UsageError(f"{_capital(error)}; `brain articles list` shows them.") from error
 
 
 def _state(state: str) -> ArticleState | None:
@@ -198,3 +221,8 @@ def _show_view(console: Console, view: ArticleView, *, evidence: bool) -> None:
         for record, citation in statement.citations:
             quote = " ".join(citation.quote.split())
             console.print(f"    {record.final_url} [{citation.start}:{citation.end}] „{quote}“", markup=False)
+
+
+def _capital(error: Exception) -> str:
+    """Return the error's sentence with a capital at its start, ids and paths as they are."""
+    return str(error)[:1].upper() + str(error)[1:]

@@ -348,12 +348,28 @@ def articles_reactivate(
 @articles_app.command("export")
 def articles_export(
     directory: Annotated[Path, typer.Argument(metavar="DIR")],
+    format: Annotated[
+        str, typer.Option("--format", help="markdown, obsidian (a vault), html (a site with search) or json.")
+    ] = "markdown",
     as_json: JsonFlag = False,
     home: HomeOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write approved articles as Markdown with front matter; an edited file is reported, never overwritten."""
-    _run("articles", "export", as_json, home, config, directory=directory)
+    """Write approved articles into a folder; a file that somebody edited is reported, never overwritten."""
+    _run("articles", "export", as_json, home, config, directory=directory, format=format)
+
+
+@articles_app.command("diff")
+def articles_diff(
+    article: str,
+    before: Annotated[int | None, typer.Option("--from", help="Default: the approved revision.")] = None,
+    after: Annotated[int | None, typer.Option("--to", help="Default: the current revision.")] = None,
+    as_json: JsonFlag = False,
+    home: HomeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show what changed between two revisions of an article."""
+    _run("articles", "diff", as_json, home, config, article=article, before=before, after=after)
 
 
 @app.command()

@@ -213,7 +213,7 @@ async def test_export_writes_what_is_approved_with_every_citation(
     store: Store, publisher: Publisher, tmp_path: Path
 ) -> None:
     ids = await three(store, publisher)
-    report = await publisher.export_markdown(tmp_path / "out")
+    report = await publisher.export(tmp_path / "out")
     assert len(report.written) == 2
     assert sorted(report.published) == sorted(ids[:2])
     assert [await state(store, one) for one in ids] == [
@@ -241,15 +241,15 @@ async def test_export_writes_what_is_approved_with_every_citation(
 async def test_export_is_repeatable_and_loses_no_edit(store: Store, publisher: Publisher, tmp_path: Path) -> None:
     await three(store, publisher)
     out = tmp_path / "out"
-    first = await publisher.export_markdown(out)
+    first = await publisher.export(out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    again = await publisher.export_markdown(out)
+    again = await publisher.export(out)
     assert (again.written, again.published) == ((), ())
     assert sorted(again.unchanged) == sorted(first.written)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     edited = out / first.written[0]
     edited.write_text(edited.read_text() + "\nMy own note.\n")
-    third = await publisher.export_markdown(out)
+    third = await publisher.export(out)
     assert third.edited == (edited.name,)
     assert edited.read_text().endswith("My own note.\n")
     assert not list(out.glob("*.tmp"))
@@ -257,11 +257,11 @@ async def test_export_is_repeatable_and_loses_no_edit(store: Store, publisher: P
 
 async def test_a_file_that_was_there_is_not_ours(store: Store, publisher: Publisher, tmp_path: Path) -> None:
     await three(store, publisher)
-    first = await publisher.export_markdown(tmp_path / "a")
+    first = await publisher.export(tmp_path / "a")
     other = tmp_path / "b"
     other.mkdir()
     (other / first.written[0]).write_text("Somebody's file.\n")
-    report = await publisher.export_markdown(other)
+    report = await publisher.export(other)
     assert report.edited == (first.written[0],)
     assert (other / first.written[0]).read_text() == "Somebody's file.\n"
     assert report.written == (first.written[1],)
@@ -274,7 +274,7 @@ async def test_an_edited_file_does_not_count_as_published(store: Store, publishe
     out.mkdir()
     name = "concept-kerberos-ticket-granting-ticket-" + article_id[-8:].lower() + ".md"
     (out / name).write_text("Not ours.\n")
-    report = await publisher.export_markdown(out)
+    report = await publisher.export(out)
     assert report.edited == (name,)
     assert report.published == ()
     assert await state(store, article_id) is ArticleState.APPROVED
@@ -284,7 +284,7 @@ async def test_a_crash_between_file_and_manifest_is_no_edit(store: Store, publis
     article_id = await staged(store)
     assert (await publisher.approve(article_id, 1, EVA)).ok
     out = tmp_path / "out"
-    name = (await publisher.export_markdown(out)).written[0]
+    name = (await publisher.export(out)).written[0]
     old = (out / name).read_bytes()
     # the next revision was named in the manifest and its file written, then the process died
     await run(store, TGT.upper(), "en", KERBEROS, directives=("write the topic in capitals",))
@@ -294,7 +294,7 @@ async def test_a_crash_between_file_and_manifest_is_no_edit(store: Store, publis
     manifest["files"][name]["coming"] = [hashlib.sha256(half).hexdigest()]
     (out / MANIFEST).write_text(json.dumps(manifest))
     (out / name).write_bytes(half)
-    report = await publisher.export_markdown(out)
+    report = await publisher.export(out)
     assert report.written == (name,)
     assert (out / name).read_bytes() not in {old, half}
 
@@ -304,11 +304,11 @@ async def test_a_retired_article_leaves_the_folder_unless_edited(
 ) -> None:
     ids = await three(store, publisher)
     out = tmp_path / "out"
-    first = await publisher.export_markdown(out)
+    first = await publisher.export(out)
     for article_id in ids[:2]:
         assert (await publisher.retire(article_id, EVA)).ok
     (out / first.written[0]).write_text("edited\n")
-    report = await publisher.export_markdown(out)
+    report = await publisher.export(out)
     assert report.removed == (first.written[1],)
     assert report.edited == (first.written[0],)
     assert (out / first.written[0]).exists()
@@ -325,7 +325,7 @@ async def test_an_altered_text_is_never_served_as_if_it_were_whole(
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(EvidenceAltered):
         await publisher.show(article_id)
-    report = await publisher.export_markdown(tmp_path / "out")
+    report = await publisher.export(tmp_path / "out")
     assert list(report.failed) == [article_id]
     assert report.written == ()
     assert await state(store, article_id) is ArticleState.APPROVED
