@@ -7,18 +7,16 @@ all pairs repel with w², w = 1/(1 + d²), and the picture's natural scale is wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vector.mesh import Repulsion, repulsion
+from vector.springs import Springs, compiles
 
-__all__ = ["COMPILED_FROM", "Springs", "descend", "natural_scale", "springs"]
+__all__ = ["descend", "natural_scale"]
 
-COMPILED_FROM: Final = 1000
-"""Nodes from which the compiled kernels are used; below, numpy needs about two seconds for a whole layout."""
 MOMENTUM: Final = 0.9
 RATE: Final = 1.5
 """Step in units of force through stiffness. With this momentum 1 leaves the last third of the gain, 3 rings."""
@@ -29,46 +27,6 @@ SLACK: Final = 0.12
 0.06 and 0.25 a fifth to a tenth of the overlaps remain and a hundredth more neighbourhoods are kept."""
 
 FloatArray = NDArray[np.float32]
-IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Springs:
-    """The springs of every node in rows: `starts` int32[n + 1], `others` int32[m], `strengths` float32[m], sum 1."""
-
-    starts: NDArray[np.int32]
-    others: NDArray[np.int32]
-    strengths: FloatArray
-
-    @property
-    def count(self) -> int:
-        return len(self.starts) - 1
-
-
-def springs(count: int, edges: IntArray, weights: NDArray[np.float64], k: int) -> Springs:
-    """Return the springs of undirected `edges`, int64[e, 2].
-
-    A node divides one unit of strength evenly among its k heaviest edges, and an edge is as strong as both
-    ends make it. Against springs as strong as the weights this keeps a tenth more neighbourhoods: otherwise
-    nodes with many edges pull everything, and near and far neighbours pull alike.
-    """
-    tails = np.concatenate([edges[:, 0], edges[:, 1]])
-    heads = np.concatenate([edges[:, 1], edges[:, 0]])
-    both = np.concatenate([weights, weights])
-    order = np.lexsort((heads, -both, tails))
-    degree = np.bincount(tails, minlength=count)
-    starts = np.concatenate([[0], np.cumsum(degree)])
-    rank = np.empty(len(tails), np.int64)
-    rank[order] = np.arange(len(tails)) - starts[tails[order]]
-    given = np.where(rank < k, 1.0 / np.minimum(np.maximum(degree[tails], 1), k), 0.0)
-    half = len(edges)
-    strength = given[:half] + given[half:]
-    # Edges that neither end counts among its nearest still hold a little: they are part of the graph.
-    strength = np.maximum(strength, 0.01 / k)
-    total = 2.0 * strength.sum() or 1.0
-    rows = np.argsort(tails, kind="stable")
-    strengths = (np.concatenate([strength, strength]) / total)[rows].astype(np.float32)
-    return Springs(starts.astype(np.int32), heads[rows].astype(np.int32), strengths)
 
 
 def descend(
@@ -87,17 +45,33 @@ def descend(
     Every node's step is its force through its own stiffness. The springs are `exaggeration` times as strong
     for the first `exaggerated` steps. `tick(1)` is called after each step; raising there ends the descent.
     """
-    push = repulsion(*points.shape, compiled=len(points) >= COMPILED_FROM)
+    push = repulsion(*points.shape, compiled=compiles(len(points)))
     points = points.astype(np.float32, copy=True)
     speed = np.zeros_like(points)
     for step in range(steps):
-        force, give = _forces(points, net, push, exaggeration if step < exaggerated else 1.0)
-        speed *= np.float32(momentum)
-        speed += np.float32(rate) * force / np.maximum(give, np.float32(1e-20))[:, None]
-        points += speed
+        _advance(points, speed, net, push, exaggeration if step < exaggerated else 1.0, rate, momentum)
         if tick is not None:
             tick(1)
     return points
+
+
+def _advance(
+    points: FloatArray, speed: FloatArray, net: Springs, push: Repulsion, factor: float, rate: float, momentum: float
+) -> None:
+    """Move `points` and change `speed` by one step: speed ← momentum·speed + rate·force / stiffness."""
+    if not compiles(len(points)):
+        force, give = _forces(points, net, push, factor)
+        speed *= np.float32(momentum)
+        speed += np.float32(rate) * force / np.maximum(give, np.float32(1e-20))[:, None]
+        points += speed
+        return
+    from vector.layout_kernels import step
+
+    pull, stiffness = _pull(points, net)
+    gradient, potential = push.field(points)
+    total = max(float(potential.sum(dtype=np.float64)), 1e-12)
+    shares = np.array([factor, 0.5 / total, REPULSIVE_STIFFNESS / total, momentum, rate], np.float32)
+    step(pull, stiffness, gradient, potential, *shares, speed, points)
 
 
 def natural_scale(points: FloatArray, net: Springs) -> float:
@@ -106,7 +80,7 @@ def natural_scale(points: FloatArray, net: Springs) -> float:
     Too small a picture is pushed apart everywhere, too large a one is pulled together; between, the median
     of what one step would move a node, relative to the picture's size, has one sharp minimum.
     """
-    push = repulsion(*points.shape, compiled=len(points) >= COMPILED_FROM)
+    push = repulsion(*points.shape, compiled=compiles(len(points)))
     radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).mean()))
     typical = np.log(np.sqrt(len(points)) / max(radius, 1e-12))
 
@@ -142,7 +116,7 @@ def _minimum(function: Callable[[float], float], low: float, high: float, steps:
 
 def _forces(points: FloatArray, net: Springs, push: Repulsion, factor: float) -> tuple[FloatArray, FloatArray]:
     """Return (force float32[n, dims], stiffness float32[n]) with springs `factor` times as strong."""
-    pull, stiffness = _pull(points, net, compiled=len(points) >= COMPILED_FROM)
+    pull, stiffness = _pull(points, net)
     gradient, potential = push.field(points)
     total = max(float(potential.sum(dtype=np.float64)), 1e-12)
     force = np.float32(factor) * pull - gradient * np.float32(0.5 / total)
@@ -150,13 +124,14 @@ def _forces(points: FloatArray, net: Springs, push: Repulsion, factor: float) ->
     return force, np.float32(factor) * stiffness + crowd
 
 
-def _pull(points: FloatArray, net: Springs, *, compiled: bool) -> tuple[FloatArray, FloatArray]:
+def _pull(points: FloatArray, net: Springs) -> tuple[FloatArray, FloatArray]:
     """Return (force of the springs float32[n, dims], their stiffness float32[n])."""
     force = np.empty_like(points)
     stiffness = np.empty(len(points), np.float32)
-    if compiled:
-        from vector.kernels import pull
+    if compiles(len(points)):
+        from vector.layout_kernels import pull_2d, pull_3d
 
+        pull = pull_2d if points.shape[1] == 2 else pull_3d
         pull(points, net.starts, net.others, net.strengths, np.float32(SLACK), force, stiffness)
         return force, stiffness
     rows = np.repeat(np.arange(net.count), np.diff(net.starts))

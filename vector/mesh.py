@@ -80,7 +80,7 @@ class PotentialMesh:
         self._spectrum: NDArray[np.complex64] = np.zeros(0, np.complex64)
 
     def field(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = _box(points, compiled=self._compiled)
         self._fit(float((high - low).max()))
         corner = (low + high) / 2 - np.float32(self._step * (self._side - 1) / 2)
         # In grid units: at least one grid point below and two above each point.
@@ -98,14 +98,14 @@ class PotentialMesh:
     def _fit(self, extent: float) -> None:
         """Make the grid hold `extent`; keep the one there is while it fits and is not far too large."""
         wanted = int(extent / self._finest) + _MARGIN
+        room = extent * _ROOM if wanted > self._most else extent
+        step = max(self._finest, room / (self._most - _MARGIN))
         holds = self._side > 0 and self._step * (self._side - _MARGIN) >= extent
-        wasteful = self._side > max(32, 1.6 * wanted) or (self._step > self._finest and wanted * 1.3 < self._most)
-        if holds and not wasteful:
+        if holds and self._side <= max(32, 1.6 * wanted) and self._step <= 1.3 * step:
             return
         from scipy.fft import next_fast_len
 
         self._side = min(self._most, next_fast_len(max(16, int(wanted * _ROOM))))
-        room = extent * _ROOM if wanted > self._most else extent
         self._step = max(self._finest, room / (self._side - _MARGIN))
         self._padded = next_fast_len(2 * self._side, real=True)
         self._spectrum = _kernel_spectrum(self._padded, self._step, self._dims)
@@ -143,8 +143,20 @@ def _kernel_spectrum(size: int, step: float, dims: int) -> NDArray[np.complex64]
     return spectrum.astype(np.complex64)
 
 
+def _box(points: FloatArray, *, compiled: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and the upper corner of the box around the points."""
+    if not compiled:
+        return points.min(axis=0), points.max(axis=0)
+    from vector.layout_kernels import bounds
+
+    # numpy needs as long for this as the compiled kernels for a third of the field.
+    low, high = np.empty(points.shape[1], np.float32), np.empty(points.shape[1], np.float32)
+    bounds(points, low, high)
+    return low, high
+
+
 def _compiled_pair(dims: int) -> tuple[Any, Any]:
-    from vector import kernels
+    from vector import layout_kernels as kernels
 
     return (kernels.spread_2d, kernels.read_2d) if dims == 2 else (kernels.spread_3d, kernels.read_3d)
 

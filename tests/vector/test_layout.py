@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.vector.truth import clustered
-from vector.forces import descend, natural_scale, springs
+from vector.forces import descend, natural_scale
 from vector.layout import LayoutPolicy, full_layout, layout_quality, relax
 from vector.neighbours import nearest_neighbours
+from vector.springs import springs
 
 Graph = tuple[NDArray[np.int64], NDArray[np.float64]]
 NO_EDGES = np.zeros((0, 2), np.int64)
@@ -112,14 +113,14 @@ def test_compiled_path_gives_a_picture_as_good(monkeypatch: pytest.MonkeyPatch) 
     graph = neighbour_graph(400, clusters=4)
     policy = LayoutPolicy(steps=60)
     plain = layout_quality(full(400, graph, policy), *graph)
-    monkeypatch.setattr("vector.forces.COMPILED_FROM", 1)
+    monkeypatch.setattr("vector.springs.COMPILED_FROM", 1)
     monkeypatch.setattr("vector.mesh.DIRECT_2D", 1)
     compiled = layout_quality(full(400, graph, policy), *graph)
     assert compiled.neighbourhood_preservation == pytest.approx(plain.neighbourhood_preservation, abs=0.03)
     net = springs(400, *graph, 8)
     start = np.random.default_rng(0).standard_normal((400, 2)).astype(np.float32) * 5
     moved = descend(start, net, 3)
-    monkeypatch.setattr("vector.forces.COMPILED_FROM", 10_000)
+    monkeypatch.setattr("vector.springs.COMPILED_FROM", 10_000)
     assert np.abs(moved - descend(start, net, 3)).max() < 1e-3
 
 

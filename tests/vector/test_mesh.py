@@ -75,3 +75,12 @@ def test_all_in_one_point_and_two_points() -> None:
     assert np.abs(gradient).max() < 0.2
     _, potential = mesh.field(np.array([[0, 0], [3, 0]], np.float32))
     assert potential == pytest.approx([0.1, 0.1], abs=0.02)
+
+
+def test_grid_is_fine_again_once_points_are_near_again() -> None:
+    points = cloud(2, 8.0)
+    wanted, _ = direct(points)
+    mesh = PotentialMesh(2, compiled=False, side=160)
+    mesh.field(points * np.float32(40))
+    gradient, _ = mesh.field(points)
+    assert np.sqrt(((gradient - wanted) ** 2).mean() / (wanted**2).mean()) < 0.03
