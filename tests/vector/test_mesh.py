@@ -80,7 +80,7 @@ def test_all_in_one_point_and_two_points() -> None:
 def test_grid_is_fine_again_once_points_are_near_again() -> None:
     points = cloud(2, 8.0)
     wanted, _ = direct(points)
-    mesh = PotentialMesh(2, compiled=False, side=160)
+    mesh = PotentialMesh(2, compiled=False, side=140)
     mesh.field(points * np.float32(40))
     gradient, _ = mesh.field(points)
     assert np.sqrt(((gradient - wanted) ** 2).mean() / (wanted**2).mean()) < 0.03
