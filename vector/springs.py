@@ -38,7 +38,7 @@ class Springs:
 
         number = np.empty(self.count, np.int32)
         number[order] = np.arange(self.count, dtype=np.int32)
-        net = Springs(*(np.empty_like(part) for part in (self.starts, self.others, self.strengths)))
+        net = Springs(np.empty_like(self.starts), np.empty_like(self.others), np.empty_like(self.strengths))
         reorder(self.starts, self.others, self.strengths, order, number, net.starts, net.others, net.strengths)
         return net
 
