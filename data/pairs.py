@@ -45,6 +45,7 @@ __all__ = [
     "count_by_reason",
     "count_by_state",
     "count_open",
+    "decisions_of",
     "due_among",
     "due_relations",
     "get_decision",
@@ -167,6 +168,13 @@ def list_decisions(
     if after is not None:
         later = and_(pair_decision.c.source_id == after[0], pair_decision.c.target_id > after[1])
         statement = statement.where(or_(pair_decision.c.source_id > after[0], later))
+    return [_decision(row._mapping) for row in conn.execute(statement)]
+
+
+def decisions_of(conn: Connection, node_id: str, *, limit: int = 100) -> list[PairDecision]:
+    """Return the decisions about pairs that the node is part of, latest first."""
+    own = or_(pair_decision.c.source_id == node_id, pair_decision.c.target_id == node_id)
+    statement = select(pair_decision).where(own).order_by(pair_decision.c.decided_at.desc()).limit(limit)
     return [_decision(row._mapping) for row in conn.execute(statement)]
 
 

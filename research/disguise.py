@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 from data.text import fold
@@ -45,7 +46,7 @@ _LINE_ENDS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _MARKS: Final = r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f"
 _STRANGE: Final = re.compile(rf"[^\n -~][{_MARKS}]*|[ -~][{_MARKS}]+")
 """What is not plain ASCII: a character with its marks."""
-_ENCLOSING: Final = re.compile(r"[\u20d0-\u20ff\ufe00-\ufe0f]")
+_ENCLOSING: Final = re.compile(r"[\u0488\u0489\u20d0-\u20ff\ufe00-\ufe0f]")
 _PERCENT: Final = re.compile(r"%u[0-9a-f]{4}|(?:%[0-9a-f]{2})+", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?", re.IGNORECASE)
 _ESCAPE: Final = re.compile(
@@ -71,9 +72,11 @@ _FANGED: Final = (
     (re.compile(r"\s{1,2}(?:dot|punkt)\s{1,2}(?=\w)", re.IGNORECASE), "."),
     (re.compile(r"\s{0,2}\[\s?:\s?\]\s{0,2}"), ":"),
 )
+_SPELT_OUT: Final = re.compile(r"(?<!\w)\S([ _.,:;/|+*~·-])(?:\S\1){3,}\S(?!\w)")
+"""Five or more single signs with the same one between: `n - 0 1`, `I-N-C-1-2-3`."""
 _CODED: Final = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _USUAL: Final = frozenset(" .,:;-_@/\\#+()[]%$\"'=")
-_MIN_BASE32: Final = 12
+_MIN_BASE32: Final = 7
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,6}")
 
 
@@ -223,7 +226,8 @@ def _decoded(view: View) -> View:
 
 def _bare(char: str) -> str:
     """Return `char` in Latin letters without accents, as far as it has a Latin look."""
-    return "".join(_LOOKALIKES.get(c, c) for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c))
+    apart = unicodedata.normalize("NFKD", char)
+    return "".join(_LOOKALIKES.get(c, c) for c in apart if not unicodedata.category(c).startswith("M"))
 
 
 def _latin(view: View) -> View:
@@ -236,18 +240,24 @@ def _refanged(view: View) -> View:
     return view
 
 
+@lru_cache(maxsize=256)
 def views(text: str) -> tuple[View, ...]:
     """Return the different readings of `text`, the plain one first; most texts have one."""
     plain = visible(text)
     decoded = _decoded(plain)
     latin = _latin(decoded)
     found = [plain, decoded, latin, _refanged(decoded), _refanged(latin)]
-    if _QUOTED_PRINTABLE.search(plain.text):
-        quoted = plain.sub(_QUOTED_PRINTABLE, lambda m: bytes.fromhex(m[0].replace("=", "")).decode("utf-8", "replace"))
+    if _SPELT_OUT.search(latin.text):
+        found.append(latin.sub(_SPELT_OUT, lambda match: match[0][::2]))
+    if _QUOTED_PRINTABLE.search(decoded.text):
+        quoted = decoded.sub(
+            _QUOTED_PRINTABLE, lambda m: bytes.fromhex(m[0].replace("=", "")).decode("utf-8", "replace")
+        )
         found.append(_refanged(_latin(_decoded(_read(quoted)))))
     return tuple({view.text: view for view in reversed(found)}.values())[::-1]
 
 
+@lru_cache(maxsize=1024)
 def squeeze(view: View) -> Squeezed:
     """Return letters and digits of `view` alone, folded (ä is ae, as in `data.text.fold`)."""
     parts: list[str] = []
@@ -276,23 +286,26 @@ def squeeze(view: View) -> Squeezed:
 
 
 def _said(data: bytes) -> str | None:
-    """Return `data` as text where it reads like some: four or more characters, nearly all of them usual ones."""
+    """Return `data` as text where it reads like some: as long as a name is, nearly all of it usual characters."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
     usual = sum(char.isalnum() or char in _USUAL for char in text)
-    return text if len(text) >= 4 and text.isprintable() and usual >= 0.9 * len(text) else None
+    shortest = _MIN_PART if text.isascii() else _MIN_PART_ELSEWHERE
+    return text if len(text) >= shortest and text.isprintable() and usual >= 0.9 * len(text) else None
 
 
 def unpacked(view: View) -> Iterator[tuple[str, int, int]]:
     """Yield (text, start, end in the original) of tokens that are base64, base32 or hexadecimal text.
 
-    Plain words are left out: they have no digit, no capital inside and no `=` at their end.
+    Plain words are left out: they have no digit, no capital inside and no `=` at their end, and are not long and
+    all in capitals.
     """
     for match in _PACKED.finditer(view.text):
         token = match[0].rstrip("=")
-        if token == match[0] and not _CODED.search(token):
+        shouted = len(token) >= _MIN_BASE32 and token.isupper()
+        if token == match[0] and not shouted and not _CODED.search(token):
             continue
         decoders: list[tuple[Callable[[str], bytes], str]] = [
             (base64.b64decode, token + "=" * (-len(token) % 4)),

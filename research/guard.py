@@ -117,6 +117,7 @@ def _names_subject(query: str, public: Sequence[str]) -> bool:
     return False
 
 
+@lru_cache(maxsize=512)
 def _public_part(label: str, house: _House) -> str:
     """Return `label` as it is read, without anything private; a word that was cut into goes as a whole."""
     shown = visible(label).text

@@ -244,9 +244,7 @@ class EvidenceReader:
         equals the search engine's order stands.
         """
         kept, dropped = scope_hits(hits, self._scope, directives, seen_urls, self._sources)
-        trails = [
-            _trail(out.hit, Stage.SCOPE, str(out.reason), f"{out.reason} {out.detail}".strip()) for out in dropped
-        ]
+        trails = [_trail(out.hit, Stage.SCOPE, str(out.reason), out.why) for out in dropped]
         passed: list[tuple[Hit, SnippetVerdict]] = []
         for hit in kept:
             verdict = snippet_gate(hit, labels, self._evidence)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -68,7 +69,7 @@ _QUAD: Final = re.compile(r"(?<!\d)(\d{1,3})([-_ ,])(\d{1,3})\2(\d{1,3})\2(\d{1,
 _REVERSED: Final = re.compile(r"(?<!\d)(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?=\.in-addr\.arpa)", _I)
 _DECIMAL: Final = re.compile(r"(?<![\w.,-])\d{9,10}(?![\w]|[.,]\d)")
 _COLONS: Final = re.compile(
-    r"(?<![\w:.])(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])", _I
+    r"(?<![\w:.])(?=[^\W_]{0,20}:[^\W_]{0,20}:)[^\W_]{0,20}(?::[^\W_]{0,20}){2,10}(?:(?:\.\d{1,3}){3})?(?![\w:])", _I
 )
 _MAC: Final = re.compile(
     r"(?<![0-9a-f])(?:[0-9a-f]{2}([:-]|\s(?=\S{2}\s)|\.)(?:[0-9a-f]{2}\1){4}(?:[0-9a-f]{2}\1){0,2}[0-9a-f]{2}"
@@ -128,12 +129,16 @@ def addresses(text: str) -> Spans:
         if int(match[0]) < 2**32 and _is_private(ipaddress.IPv4Address(int(match[0]))):
             yield match.span()
     for match in _COLONS.finditer(text):
-        try:
-            found = ipaddress.IPv6Address(match[0])
-        except ValueError:
-            continue
-        if _is_private(found):
+        if any(map(_is_private, _behind_names(match[0]))):
             yield match.span()
+
+
+def _behind_names(text: str) -> Iterator[ipaddress.IPv6Address]:
+    """Yield the addresses that stand in `host:fe80::1` from one of its colons to its end."""
+    for start in (0, *(match.end() for match in re.finditer(":", text))):
+        if text.count(":", start) >= 2:
+            with suppress(ValueError):
+                yield ipaddress.IPv6Address(text[start:])
 
 
 def macs(text: str) -> Spans:
@@ -145,13 +150,13 @@ def macs(text: str) -> Spans:
 
 # Places.
 _UNC: Final = re.compile(
-    r"(?<![:\w\\])\\{2,}(?:\?\\+UNC\\+)?(?![.?]\\)[\w$-][\w.$-]*(?:\\+[^\s\\\"'<>|]+)+\\*"
+    r"(?<!\b[a-z]:)(?<![\w\\])\\{2,}(?:\?\\+UNC\\+)?(?![.?]\\)[\w$-][\w.$-]*(?:\\+[^\s\\\"'<>|]+)+\\*"
     r"|(?<![^\s\"'(\[<])\\\\(?=[\w-]*[A-Za-z])[\w-][\w.-]{2,}"
     r"|(?<![:/\w])//[\w-][\w.-]*/[\w$%.-][^\s\"'<>|]*"
     r"|\b(?:smb|cifs|afp|nfs|file)://(?!/)[^\s\"'<>|]+",
     _I,
 )
-_ACCOUNT: Final = re.compile(r"(?<![\w\\/:.%-])([A-Za-zÀ-ÿ][\w.-]{0,62})\\{1,2}([\w.$-]{2,})")
+_ACCOUNT: Final = re.compile(r"(?<!\b[A-Za-z]:)(?<![\w\\.%-])([A-Za-zÀ-ÿ][\w.-]{0,62})\\{1,2}([\w.$-]{2,})")
 _PROFILE: Final = re.compile(
     r"(?<![A-Za-z])[a-z]:[\\/]+(?:users|benutzer)[\\/]+(?!(?:public|default|all)\b)[\w.$-]+", _I
 )

@@ -261,13 +261,13 @@ def pairs_list(
 
 @pairs_app.command("show")
 def pairs_show(
-    source: Annotated[str, typer.Argument(metavar="NODE")],
-    target: Annotated[str, typer.Argument(metavar="NODE")],
+    source: Annotated[str, typer.Argument(metavar="NODE|RELATION")],
+    target: Annotated[str | None, typer.Argument(metavar="NODE")] = None,
     as_json: JsonFlag = False,
     home: HomeOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """One pair: its plan, its query, every hit and where it fell, every text with its scores."""
+    """One pair: its plan, its query, every hit and where it fell, every text with its scores, its relations."""
     _run("pairs", "pairs_show", as_json, home, config, source=source, target=target)
 
 

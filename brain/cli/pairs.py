@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from brain.cli.pair_view import history, pair_lines
 from brain.cli.shell import Context
 from brain.errors import UsageError
 from brain.homes import open_store
+from data.edges import get_edge, relations_between
 from data.models import Node, PairDecision
 from data.nodes import get_node, node_by_uri, nodes_by_ids
-from data.pairs import get_decision, list_decisions
+from data.pairs import decisions_of, get_decision, list_decisions
 from data.store import Store
 from research.pair_reasons import Reason
 
@@ -50,32 +51,44 @@ async def pairs_list(context: Context, *, reason: str, limit: int) -> None:
     context.emit(document, show)
 
 
-async def pairs_show(context: Context, *, source: str, target: str) -> None:
-    """Print everything that led to one decision."""
+async def pairs_show(context: Context, *, source: str, target: str | None) -> None:
+    """Print everything that led to one decision, and the relations that join or joined the two nodes."""
     async with open_store(context.settings, must_exist=True) as store:
-        first, second = await find_node(store, source), await find_node(store, target)
-        if first.id == second.id:
-            raise UsageError("A pair needs two different nodes.")
-        decision = await store.read(get_decision, first.id, second.id)
+        first, second = await _pair(store, source, target)
+        decision = await store.read(get_decision, first, second)
         if decision is None:
-            raise UsageError(f"Nobody thought about this pair yet; `brain think --pair {first.id} {second.id}` does.")
-        nodes = await store.read(nodes_by_ids, [first.id, second.id])
-    document = {**_summary(decision, nodes), **asdict(decision)}
+            raise UsageError(f"Nobody thought about this pair yet; `brain think --pair {first} {second}` does.")
+        nodes = await store.read(nodes_by_ids, [first, second])
+        relations = await store.read(relations_between, first, second, active=None)
+    document = {**_summary(decision, nodes), **asdict(decision), "relations": history(relations)}
 
     def show(console: Console) -> None:
-        for name in ("source_id", "target_id"):
-            console.print(f"{name.removesuffix('_id'):<8} {nodes[getattr(decision, name)].label}", markup=False)
-        console.print(
-            f"decided  {decision.state}: {decision.reason}  ({decision.decided_at:%Y-%m-%d %H:%M} UTC)", markup=False
-        )
-        if decision.retry_not_before:
-            console.print(f"again    not before {decision.retry_not_before:%Y-%m-%d %H:%M} UTC", markup=False)
-        console.print(f"asked    {decision.query or '(nothing was sent)'}", markup=False)
-        if decision.rebuilt_query:
-            console.print(f"rebuilt  {decision.rebuilt_query}", markup=False)
-        _show_detail(console, decision.detail)
+        for line in pair_lines(decision, nodes, relations):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     context.emit(document, show)
+
+
+async def _pair(store: Store, source: str, target: str | None) -> tuple[str, str]:
+    """Return the ids of the pair that was named: by two nodes, by a relation, or by a node of one pair alone."""
+    if target is None:
+        edge = await store.read(get_edge, source)
+        if edge is not None:
+            return edge.source_id, edge.target_id
+        first, colon, second = source.removeprefix("pair:").partition(":n_")
+        if colon:
+            source, target = first, f"n_{second}"
+    node = await find_node(store, source)
+    if target is None:
+        of_node = await store.read(decisions_of, node.id, limit=20)
+        if len(of_node) == 1:
+            return of_node[0].source_id, of_node[0].target_id
+        commands = "".join(f"\n  brain pairs show {pair.source_id} {pair.target_id}" for pair in of_node)
+        raise UsageError(f"{node.label!r} is in {len(of_node) or 'no'} decided pairs; name both nodes.{commands}")
+    other = await find_node(store, target)
+    if node.id == other.id:
+        raise UsageError("A pair needs two different nodes.")
+    return node.id, other.id
 
 
 def _summary(decision: PairDecision, nodes: dict[str, Node]) -> dict[str, Any]:
@@ -86,21 +99,3 @@ def _summary(decision: PairDecision, nodes: dict[str, Node]) -> dict[str, Any]:
         "source": {"id": decision.source_id, "label": nodes[decision.source_id].label},
         "target": {"id": decision.target_id, "label": nodes[decision.target_id].label},
     }
-
-
-def _show_detail(console: Console, detail: Any) -> None:
-    for name, value in detail.items():
-        if isinstance(value, list):
-            console.print(f"{name}:", markup=False)
-            for item in value:
-                console.print(f"  - {_line(item)}", markup=False)
-        elif value not in (None, "", {}):
-            console.print(f"{name}: {_line(value)}", markup=False)
-
-
-def _line(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{name} {_line(item)}" for name, item in value.items() if item not in (None, "", [], {}))
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -52,6 +52,24 @@ class Dropped:
     reason: ScopeReason
     detail: str = ""
 
+    @property
+    def why(self) -> str:
+        """Return the reason as a sentence for a person."""
+        return _WHY[self.reason].format(self.detail)
+
+
+_WHY: Final = {
+    ScopeReason.BAD_URL: "its address cannot be read",
+    ScopeReason.SCHEME: "addresses of the kind “{}:” are not read",
+    ScopeReason.CATEGORY: "it comes from the search category “{}”, which is not asked for",
+    ScopeReason.BLOCKED_DOMAIN: "the operator blocked {}",
+    ScopeReason.OUTSIDE_ALLOWED: "it is none of the domains that the operator allowed",
+    ScopeReason.DIRECTIVE: "a directive keeps it out: “{}”",
+    ScopeReason.ALREADY_REFUSED: "its text was refused for this pair before, on the same content",
+    ScopeReason.DUPLICATE: "it is the same page as {}",
+    ScopeReason.DOMAIN_LIMIT: "enough hits of {} come before it",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRule:

@@ -437,8 +437,8 @@ def test_nothing_planted_is_ever_sent(case: tuple[str, list[Label], str]) -> Non
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @given(planted())
-@settings(max_examples=4_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_nothing_planted_is_ever_sent_in_thousands_of_tries(case: tuple[str, list[Label], str]) -> None:
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_nothing_planted_is_ever_sent_in_hundreds_of_tries(case: tuple[str, list[Label], str]) -> None:
     holds(case)
 
 
