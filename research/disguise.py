@@ -77,6 +77,8 @@ _SPELT_OUT: Final = re.compile(r"(?<!\w)\S([ _.,:;/|+*~·-])(?:\S\1){3,}\S(?!\w)
 _CODED: Final = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _USUAL: Final = frozenset(" .,:;-_@/\\#+()[]%$\"'=")
 _MIN_BASE32: Final = 7
+_MIN_SHOUTED: Final = 12
+"""Shorter words in capitals are words: "GRAFISKA" is base32 of something, too."""
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,6}")
 
 
@@ -304,7 +306,7 @@ def unpacked(view: View) -> Iterator[tuple[str, int, int]]:
     """
     for match in _PACKED.finditer(view.text):
         token = match[0].rstrip("=")
-        shouted = len(token) >= _MIN_BASE32 and token.isupper()
+        shouted = len(token) >= _MIN_SHOUTED and token.isupper()
         if token == match[0] and not shouted and not _CODED.search(token):
             continue
         decoders: list[tuple[Callable[[str], bytes], str]] = [
