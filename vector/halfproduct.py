@@ -23,7 +23,7 @@ __all__ = ["half_product_lists", "kernels_available"]
 
 _ROWS: Final = 1024
 _COLUMNS: Final = 2048
-"""Tile of 1024 × 2048: measured best in shared/perf terms (8 MiB, one product call of 1.6 GFLOP at d = 384)."""
+"""Tile of 1024 × 2048: 8 MiB and one product call of 1.6 GFLOP at d = 384; larger ones gain at most 5 %."""
 _GROUPS: Final = 4
 """Groups for each place of a list: with four, the bound lets in about a seventh more than fit."""
 _SPARE: Final = 4

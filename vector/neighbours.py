@@ -87,9 +87,12 @@ def nearest_neighbours(
     """Return the k nearest of every row (of `rows` alone where given), the row itself left out.
 
     Ties go to the lower row. Raises BadVectors, naming the rows, for vectors that are not float32[n, d],
-    finite and of unit length, IndexError for `rows` outside them and ValueError for k below 1.
+    finite and of unit length, IndexError for `rows` outside them and ValueError for k below 1 or a
+    threshold that is no number.
     """
     _check_k(k)
+    if np.isnan(min_similarity):
+        raise ValueError("min_similarity must be a number, got NaN")
     vectors = check_vectors(vectors)
     # float32 of the threshold: similarities are compared in the type they are returned in.
     least = -np.inf if min_similarity <= -1.0 else float(np.float32(min_similarity))
@@ -119,6 +122,8 @@ def neighbour_state(
     `blocks` computes the lists elsewhere: the same ones.
     """
     _check_k(k)
+    if slack is not None and slack < 0:
+        raise ValueError(f"slack must not be negative, got {slack}")
     vectors = check_vectors(vectors)
     length = k + (k if slack is None else slack)
     if blocks is not None:

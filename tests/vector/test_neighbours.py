@@ -8,12 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.vector.truth import brute_force, clustered, exact_similarity, matrix, scattered, unit, with_duplicates
+from tests.vector.truth import (
+    brute_force,
+    clustered,
+    equal_rows,
+    exact_similarity,
+    matrix,
+    nearly_same,
+    scattered,
+    sorted_lists,
+    unit,
+    with_duplicates,
+)
 from vector.neighbours import BadVectors, Neighbours, nearest_neighbours, neighbour_state, update_neighbours
 from vector.similarity import exact_similarities, product_error, snapped
 
 Maker = Callable[[int, int, int], NDArray[np.float32]]
-MAKERS: list[Maker] = [scattered, clustered, with_duplicates]
+MAKERS: list[Maker] = [scattered, clustered, with_duplicates, nearly_same, equal_rows]
 PATHS = ["numpy", "compiled"]
 
 
@@ -44,6 +55,8 @@ def test_rows_that_are_not_finite_unit_vectors_are_refused_by_index(bad: float, 
         np.zeros(4, np.float32),
         np.zeros((1, 2, 2), np.float32),
         np.zeros((3, 0), np.float32),
+        np.ones((2, 1), np.float16),
+        np.ones((2, 1), np.int32),
     ],
 )
 def test_wrong_type_or_shape_is_refused(vectors: NDArray[np.float32]) -> None:
@@ -56,8 +69,29 @@ def test_lists_are_no_vectors() -> None:
         nearest_neighbours([[1.0, 0.0]], 1)  # type: ignore[arg-type]
 
 
+def test_a_length_is_one_within_a_thousandth() -> None:
+    vectors = scattered(6, 8, 1)
+    vectors[2] *= np.float32(1.0009)
+    assert nearest_neighbours(vectors, 2).indices.shape == (6, 2)
+    vectors[2] *= np.float32(1.001)
+    with pytest.raises(BadVectors, match=r"1 of 6 rows .*: 2"):
+        nearest_neighbours(vectors, 2)
+
+
+def test_thresholds_and_slack_without_meaning_are_refused() -> None:
+    vectors = scattered(4, 3, 0)
+    with pytest.raises(ValueError, match="min_similarity must be a number"):
+        nearest_neighbours(vectors, 1, min_similarity=float("nan"))
+    with pytest.raises(ValueError, match="slack must not be negative, got -1"):
+        neighbour_state(vectors, 2, slack=-1)
+
+
 def test_k_and_rows_outside_are_refused() -> None:
     vectors = scattered(4, 3, 0)
+    with pytest.raises(IndexError, match="row numbers"):
+        nearest_neighbours(vectors, 1, rows=np.array([[0]]))
+    with pytest.raises(IndexError, match=r"rows must lie in 0\.\.3, got -1"):
+        nearest_neighbours(vectors, 1, rows=np.array([-1]))
     with pytest.raises(ValueError, match="k must be at least 1"):
         nearest_neighbours(vectors, 0)
     with pytest.raises(IndexError, match=r"rows must lie in 0\.\.3, got 4"):
@@ -139,6 +173,47 @@ def test_zero_variance_ranks_by_row(path: str) -> None:
     assert found.indices[2].tolist() == [0, 1, 3, 4, 5]
     assert found.indices[89].tolist() == [0, 1, 2, 3, 4]
     assert (found.similarities == found.similarities[0, 0]).all()
+
+
+# More rows than a tile is high: limits are then raised from whole blocks before their values are offered.
+@pytest.mark.parametrize("maker", MAKERS)
+def test_several_tiles_equal_brute_force(maker: Maker) -> None:
+    vectors = maker(2300, 12, 11)
+    truth = sorted_lists(matrix(vectors), 6)
+    for threads in (1, 2):
+        found = nearest_neighbours(vectors, 6, path="compiled", threads=threads)
+        same(found, *truth)
+
+
+def test_several_tiles_with_a_threshold_that_few_reach() -> None:
+    vectors = scattered(2300, 12, 12)
+    indices, similarities = sorted_lists(matrix(vectors), 6)
+    below = ~(similarities >= np.float32(0.8))
+    indices[below], similarities[below] = -1, np.nan
+    assert 0 < below.sum() < below.size
+    same(nearest_neighbours(vectors, 6, min_similarity=0.8, path="compiled"), indices, similarities)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("path", PATHS)
+def test_lists_with_slack_and_their_floor(maker: Maker, path: str) -> None:
+    vectors = maker(1300, 12, 13)
+    state = neighbour_state(vectors, 4, slack=3, path=path)  # type: ignore[arg-type]
+    similarities = matrix(vectors)
+    indices, near = sorted_lists(similarities, 8)
+    np.testing.assert_array_equal(state.indices, indices[:, :7])
+    np.testing.assert_array_equal(state.similarities, near[:, :7])
+    # The floor bounds who is not listed, and no list reaches below it.
+    assert (state.floor >= near[:, 7]).all()
+    assert (state.floor <= near[:, 6]).all()
+
+
+def test_other_layouts_of_memory_change_nothing() -> None:
+    vectors = clustered(150, 16, 9)
+    plain = nearest_neighbours(vectors, 5)
+    for other in (np.asfortranarray(vectors), np.repeat(vectors, 2, axis=0)[::2]):
+        found = nearest_neighbours(other, 5)
+        same(found, plain.indices, plain.similarities)
 
 
 def test_rows_alone_are_the_same_as_in_the_whole() -> None:
@@ -224,6 +299,30 @@ def test_updates_equal_a_full_pass(
             )
         ]
         assert touched.tolist() == expected
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_updates_of_a_compiled_pass_equal_brute_force(maker: Maker) -> None:
+    vectors = maker(1500, 8, 14)
+    state = neighbour_state(vectors, 5, slack=5, path="compiled")
+    some = np.random.default_rng(15).permutation(1500)
+    changed, removed = some[:40], some[40:60]
+    vectors[changed] = maker(40, 8, 16)
+    alive = np.ones(1500, np.bool_)
+    alive[removed] = False
+    state, _ = update_neighbours(state, vectors, changed=changed, removed=removed)
+    same(state.neighbours(), *sorted_lists(matrix(vectors), 5, alive))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_graph_that_grows_from_nothing(path: str) -> None:
+    vectors = clustered(4, 8, 1)
+    state = neighbour_state(vectors[:0], 3, path=path)  # type: ignore[arg-type]
+    for count in range(1, 5):
+        new = np.array([count - 1])
+        state, touched = update_neighbours(state, vectors[:count], changed=new, removed=np.zeros(0, np.int64))
+        same(state.neighbours(), *brute_force(matrix(vectors[:count]), 3))
+        assert touched.tolist() == (list(range(count)) if count > 1 else [])
 
 
 def test_nothing_to_do_touches_nothing() -> None:

@@ -29,6 +29,17 @@ def with_duplicates(count: int, dim: int, seed: int) -> NDArray[np.float32]:
     return different[rng.integers(0, len(different), count)]
 
 
+def nearly_same(count: int, dim: int, seed: int) -> NDArray[np.float32]:
+    """Rows that float32 products cannot tell apart: their similarities differ by less than the products err."""
+    rng = np.random.default_rng(seed)
+    return unit(rng.standard_normal(dim) + 2e-4 * rng.standard_normal((count, dim)))
+
+
+def equal_rows(count: int, dim: int, seed: int) -> NDArray[np.float32]:
+    """Data without variance: every row is the same."""
+    return np.repeat(scattered(1, dim, seed), count, axis=0)
+
+
 def exact_similarity(left: NDArray[np.float32], right: NDArray[np.float32]) -> float:
     """The definition in exact rational arithmetic: components to multiples of 2^-26, one rounding at the end."""
     scale = 2**26
@@ -57,6 +68,20 @@ def brute_force(
         for place, (value, other) in enumerate(ranking):
             indices[row, place], values[row, place] = other, -value
     return indices, values
+
+
+def sorted_lists(
+    similarities: NDArray[np.float32], k: int, alive: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """As `brute_force` without a threshold, for more rows than Python can sort: best first, ties by lower row."""
+    ranked = similarities.astype(np.float64)
+    np.fill_diagonal(ranked, -np.inf)
+    if alive is not None:
+        ranked[:, ~alive] = ranked[~alive] = -np.inf
+    indices = np.argsort(-ranked, axis=1, kind="stable")[:, :k].astype(np.int64)
+    values = np.take_along_axis(ranked, indices, axis=1)
+    indices[np.isinf(values)], values[np.isinf(values)] = -1, np.nan
+    return indices, values.astype(np.float32)
 
 
 def matrix(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
