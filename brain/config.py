@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -91,6 +92,19 @@ def _parse_offload(value: object) -> str:
     return text.rstrip("/")
 
 
+def _parse_database(value: object) -> str:
+    text = str(value).strip()
+    scheme, found, rest = text.partition("://")
+    if not text or (scheme == "sqlite" and rest.strip("/")):
+        return text
+    if found and scheme.partition("+")[0] in {"postgresql", "postgres"}:
+        if scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
+            raise ValueError("postgresql://... (the driver is psycopg)")
+        if urlsplit(text).path.strip("/"):
+            return text
+    raise ValueError("empty, sqlite:///PATH, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+
+
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
@@ -109,7 +123,7 @@ class Settings(BaseModel):
 
     # Home and store
     home: Path = Path("./var")
-    database_url: str = ""
+    database_url: Annotated[str, BeforeValidator(_parse_database)] = ""
     event_retention: Duration = timedelta(days=30)
     shutdown_grace: Duration = timedelta(seconds=20)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -278,7 +292,8 @@ def _explain(error: ValidationError, values: Mapping[str, str], sources: Mapping
         expected = str(first["ctx"]["error"])
     else:
         expected = first["msg"].replace("Input should be", "").strip()
-    return f"{name} ({sources.get(name, 'default')}) is {values.get(name)!r}; expected is {expected}."
+    given = "not what it can be (it is hidden)" if name in SECRETS else repr(values.get(name))
+    return f"{name} ({sources.get(name, 'default')}) is {given}; expected is {expected}."
 
 
 def _shown(name: str, value: object) -> str:

@@ -11,7 +11,7 @@ from brain.config import Settings
 from brain.runtime import Runtime
 from data.errors import HomeLocked
 from data.evidence import evidence_paths
-from data.integrity import database_faults
+from data.integrity import database_faults, database_notes
 from data.locks import HomeLock
 from data.nodes import count_by_language
 from data.state import get_state
@@ -64,7 +64,9 @@ async def _store(runtime: Runtime) -> AsyncIterator[Check]:
     for fault in faults:
         yield Check("store", "fault", fault)
     if not faults:
-        yield Check("store", "well", f"{runtime.store.path} holds together")
+        yield Check("store", "well", f"{runtime.store.where} holds together")
+    for note in await runtime.store.read_bulk(database_notes):
+        yield Check("store", "note", note)
 
 
 async def _evidence(runtime: Runtime) -> Check:

@@ -18,6 +18,7 @@ from data.evidence import EvidenceFiles
 from data.extractor import Extractor
 from data.library import Library
 from data.locks import EngineMutex
+from data.shared import check_shared_folders
 from data.state import get_state, set_state
 from data.store import Store
 from research.extractive_relation import relation_handlers
@@ -77,6 +78,7 @@ async def open_runtime(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings, clock=clock))
+        await check_shared_folders(store, settings.library_path.absolute())
         extractor = await stack.enter_async_context(Extractor(EXTRACTION_WORKERS))
         library = Library(store, settings.library_path.absolute(), extractor)
         search = await _search(settings, library, clock, stack)

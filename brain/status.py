@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from brain.config import ConfigError, Settings
+from brain.config import Settings
 from brain.version import VERSION
 from data.clock import from_iso, to_iso
 from data.telemetry import read_telemetry
 
-__all__ = ["Live", "count", "database_path", "layout_mode", "status_document"]
+__all__ = ["Live", "count", "database_of", "layout_mode", "status_document"]
 
 SQLITE_URL: Final = "sqlite:///"
 ACTIVE_TASK_STATES = ("queued", "deferred", "reserved", "running")
@@ -31,15 +31,14 @@ class Live:
     process_totals: Mapping[str, int]
 
 
-def database_path(settings: Settings) -> Path:
-    """Return the SQLite file that the settings name; raise ConfigError for another kind of database."""
+def database_of(settings: Settings) -> Path | str:
+    """Return the SQLite file that the settings name, or the address of a PostgreSQL database."""
     url = settings.database_url
     if not url:
         return settings.home / "brain.db"
-    if not url.startswith(SQLITE_URL) or url == SQLITE_URL:
-        kind = url.partition(":")[0]
-        raise ConfigError(f"BRAIN_DATABASE_URL names a database of the kind {kind[:20]!r}; expected is sqlite:///PATH.")
-    return Path(url.removeprefix(SQLITE_URL)).absolute()
+    if url.startswith(SQLITE_URL):
+        return Path(url.removeprefix(SQLITE_URL)).absolute()
+    return url
 
 
 def layout_mode(settings: Settings) -> Literal["full", "relax", "off"]:
@@ -110,7 +109,7 @@ def status_document(
 
 def count(settings: Settings, now: datetime) -> dict[str, Any]:
     """Read the store's numbers for the document. Blocking; raises as data.telemetry.read_telemetry does."""
-    return read_telemetry(database_path(settings), now=now)
+    return read_telemetry(database_of(settings), now=now)
 
 
 def _research(settings: Settings, seen: Mapping[str, Any], live: Live | None) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, literal_column, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, union_all
 
+from data.dialect import unindexed
 from data.models import Edge, EdgeKind, RelationType
 from data.schema import edge, node
 
@@ -138,8 +139,8 @@ def edge_arrays(conn: Connection, kinds: Sequence[EdgeKind] = (EdgeKind.VECTOR,)
     ids = list(conn.execute(select(node.c.id).where(node.c.active.is_(True)).order_by(node.c.id)).scalars())
     place = {node_id: index for index, node_id in enumerate(ids)}
     # Vector edges are most of the table: walking it is quicker than jumping to each row from the index,
-    # which the unary plus keeps SQLite from doing.
-    kind: ColumnElement[Any] = literal_column("+edge.kind") if EdgeKind.VECTOR in kinds else edge.c.kind
+    # which SQLite is kept from doing.
+    kind: ColumnElement[Any] = unindexed(conn, edge.c.kind) if EdgeKind.VECTOR in kinds else edge.c.kind
     statement = select(edge.c.source_id, edge.c.target_id, edge.c.weight).where(
         kind.in_([kind.value for kind in kinds]), edge.c.active.is_(True)
     )

@@ -1,7 +1,7 @@
-"""Errors of the store, and the one seam that turns what SQLite says into them.
+"""Errors of the store, and the one seam that turns what SQLite says into them (PostgreSQL: data/postgres_errors.py).
 
 StoreError
-├── StoreUnavailable      the file cannot be reached or written right now (read-only, full, locked)
+├── StoreUnavailable      the database cannot be reached or written right now (read-only, full, locked, away)
 ├── DatabaseTooNew        written by a later version of this program
 ├── DatabaseDamaged       not a database, or one whose pages do not hold together
 ├── ConstraintViolated    a write that breaks a key or a reference; nothing of it was kept
@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import IntegrityError, StatementError
 
 __all__ = [
     "ConstraintViolated",
@@ -111,7 +111,7 @@ _DAMAGED: Final = {
 }
 
 
-def translate(error: SQLAlchemyError | sqlite3.Error, path: Path) -> StoreError | ValueError:
+def translate(error: Exception, path: Path) -> StoreError | ValueError:
     """Return the `StoreError` for what the driver raised about the database at `path`.
 
     A value that its column cannot hold is a ValueError, as it is where no statement was sent yet.

@@ -18,8 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, insert, select, update
 
 from data import events
 from data.clock import to_iso
@@ -361,6 +360,6 @@ def _note_refusal(tx: Tx, sha256: str, uri: str, reason: str) -> bool:
     if row is not None and (row.status == "admitted" or (row.name, row.reason) == (uri, reason)):
         return bool(row.status == "admitted")
     values = {"name": uri, "status": "refused", "reason": reason, "nodes": 0, "at": tx.now}
-    statement = insert(inbox_file).values(sha256=sha256, **values)
-    tx.conn.execute(statement.on_conflict_do_update(index_elements=[inbox_file.c.sha256], set_=values))
+    if tx.conn.execute(update(inbox_file).where(inbox_file.c.sha256 == sha256).values(**values)).rowcount == 0:
+        tx.conn.execute(insert(inbox_file).values(sha256=sha256, **values))
     return True

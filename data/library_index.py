@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
 
 from data.extract import MIME_TYPES
+from data.fulltext_postgres import put_library_text, remove_library_text
 from data.models import SourceClass
 from data.schema import library_document
 from data.tx import Tx
@@ -183,14 +184,11 @@ def write_entries(tx: Tx, entries: Sequence[Entry], touched: Mapping[int, tuple[
         number = ids.get(entry.path)
         if number is None:
             result = tx.conn.execute(insert(library_document).values(**entry.row(tx.now)))
-            (number,) = result.inserted_primary_key or (None,)
+            (number,) = result.inserted_primary_key or (0,)
         else:
             tx.conn.execute(update(library_document).where(library_document.c.id == number).values(**entry.row(tx.now)))
-            tx.conn.execute(text("DELETE FROM library_fts WHERE rowid = :id"), {"id": number})
-        tx.conn.execute(
-            text("INSERT INTO library_fts (rowid, title, body) VALUES (:id, :title, :body)"),
-            {"id": number, "title": entry.title, "body": entry.body},
-        )
+            _remove_text(tx.conn, number)
+        _put_text(tx.conn, number, entry)
     if touched:
         tx.conn.execute(
             update(library_document)
@@ -198,6 +196,23 @@ def write_entries(tx: Tx, entries: Sequence[Entry], touched: Mapping[int, tuple[
             .values(size=bindparam("new_size"), mtime_ns=bindparam("new_mtime")),
             [{"number": number, "new_size": size, "new_mtime": mtime} for number, (size, mtime) in touched.items()],
         )
+
+
+def _put_text(conn: Connection, number: int, entry: Entry) -> None:
+    if conn.dialect.name == "postgresql":
+        put_library_text(conn, number, entry.title, entry.body)
+        return
+    conn.execute(
+        text("INSERT INTO library_fts (rowid, title, body) VALUES (:id, :title, :body)"),
+        {"id": number, "title": entry.title, "body": entry.body},
+    )
+
+
+def _remove_text(conn: Connection, number: int) -> None:
+    if conn.dialect.name == "postgresql":
+        remove_library_text(conn, number)
+        return
+    conn.execute(text("DELETE FROM library_fts WHERE rowid = :id"), {"id": number})
 
 
 def _ids(conn: Connection, paths: Sequence[str]) -> dict[str, int]:
@@ -213,6 +228,6 @@ def _ids(conn: Connection, paths: Sequence[str]) -> dict[str, int]:
 def remove_entries(tx: Tx, ids: Sequence[int]) -> None:
     """Take documents out of the index."""
     for number in ids:
-        tx.conn.execute(text("DELETE FROM library_fts WHERE rowid = :id"), {"id": number})
+        _remove_text(tx.conn, number)
     for start in range(0, len(ids), _CHUNK):
         tx.conn.execute(delete(library_document).where(library_document.c.id.in_(ids[start : start + _CHUNK])))

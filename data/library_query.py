@@ -19,6 +19,7 @@ from sqlalchemy import Connection, bindparam, text
 
 from data.characters import fold, normalise
 from data.clock import from_iso
+from data.fulltext_postgres import library_snippets, rank_library
 from data.identifiers import IdentifierClass, identifiers
 from data.language import STOP_WORDS
 from data.models import SourceClass
@@ -137,27 +138,44 @@ def search_library(conn: Connection, query: str, language: str, limit: int) -> l
     groups = match_groups(query)
     if not groups or limit < 1:
         return []
-    match = " OR ".join(expression for expression, weight in groups for _ in range(weight))
-    wanted = {"match": match, "title_weight": _TITLE_WEIGHT, "limit": max(_CANDIDATES, limit)}
-    scores = {row.id: float(row.score) for row in conn.execute(_RANK, wanted)}
-    if not scores:
+    found = _ranked(conn, groups, max(_CANDIDATES, limit))
+    if not found:
         return []
+    scores = {number: score for number, (score, _) in found.items()}
     ids = list(scores)
-    held = dict.fromkeys(ids, 0)
-    for expression, weight in groups:
-        for row in conn.execute(_HOLDS, {"match": expression, "ids": ids}):
-            held[row.id] += weight
     whole = sum(weight for _, weight in groups)
     rows = {row.id: row for row in conn.execute(_ROWS, {"ids": ids})}
     for number, row in rows.items():
-        covered = held[number] / whole
+        covered = found[number][1] / whole
         scores[number] *= 1 - _COVERED_SHARE + _COVERED_SHARE * covered
         scores[number] *= _LANGUAGE_BONUS if row.language == language else 1.0
     best = sorted(rows, key=lambda number: (-scores[number], rows[number].path))[:limit]
-    snippets = {
-        row.id: row.snippet for row in conn.execute(_SNIPPET, {"match": match, "ids": best, "tokens": _SNIPPET_TOKENS})
-    }
+    snippets = _snippets(conn, groups, best)
     return [_hit(rows[number], _tidy(snippets.get(number, "")), scores[number]) for number in best]
+
+
+def _ranked(conn: Connection, groups: Sequence[tuple[str, int]], limit: int) -> dict[int, tuple[float, int]]:
+    """Return score, and the weights of the groups that it holds, by document, best score first."""
+    if conn.dialect.name == "postgresql":
+        return rank_library(conn, groups, title_weight=_TITLE_WEIGHT, limit=limit)
+    wanted = {"match": _match(groups), "title_weight": _TITLE_WEIGHT, "limit": limit}
+    scores = {row.id: float(row.score) for row in conn.execute(_RANK, wanted)}
+    held = dict.fromkeys(scores, 0)
+    for expression, weight in groups if scores else ():
+        for row in conn.execute(_HOLDS, {"match": expression, "ids": list(scores)}):
+            held[row.id] += weight
+    return {number: (score, held[number]) for number, score in scores.items()}
+
+
+def _snippets(conn: Connection, groups: Sequence[tuple[str, int]], ids: Sequence[int]) -> dict[int, str]:
+    if conn.dialect.name == "postgresql":
+        return library_snippets(conn, groups, ids, tokens=_SNIPPET_TOKENS)
+    wanted = {"match": _match(groups), "ids": list(ids), "tokens": _SNIPPET_TOKENS}
+    return {row.id: row.snippet for row in conn.execute(_SNIPPET, wanted)}
+
+
+def _match(groups: Sequence[tuple[str, int]]) -> str:
+    return " OR ".join(expression for expression, weight in groups for _ in range(weight))
 
 
 def _hit(row: Any, snippet: str, score: float) -> LibraryHit:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, func, select, text, tuple_
 
+from data.fulltext_postgres import rank_nodes
 from data.models import Node, NodeKind
 from data.schema import node
 
@@ -35,8 +36,9 @@ _CHUNK: Final = 500
 _QUERY_WORD: Final = re.compile(r"\w+", re.UNICODE)
 _QUERY_WORDS: Final = 24
 """Words of a search that are looked up; more makes a query slow and its ranking no better."""
+_LABEL_WEIGHT: Final = 4.0
 _SEARCH: Final = text(
-    "SELECT node_text.node_id AS id, -bm25(node_fts, 4.0, 1.0) AS score FROM node_fts "
+    "SELECT node_text.node_id AS id, -bm25(node_fts, :label_weight, 1.0) AS score FROM node_fts "
     "JOIN node_text ON node_text.id = node_fts.rowid JOIN node ON node.id = node_text.node_id "
     "WHERE node_fts MATCH :match AND node.active = 1 AND node.kind IN :kinds "
     "ORDER BY score DESC, node_text.node_id LIMIT :limit"
@@ -175,12 +177,14 @@ def search_nodes(
     words = list(dict.fromkeys(_QUERY_WORD.findall(query)))[:_QUERY_WORDS]
     if not words:
         return []
-    parameters = {
-        "match": " OR ".join(f'"{word}"' for word in words),
-        "kinds": [kind.value for kind in (NodeKind if kinds is None else kinds)],
-        "limit": limit,
-    }
-    scores: dict[str, float] = dict(conn.execute(_SEARCH, parameters).tuples().all())
+    wanted = [kind.value for kind in (NodeKind if kinds is None else kinds)]
+    scores: dict[str, float]
+    if conn.dialect.name == "postgresql":
+        scores = rank_nodes(conn, words, wanted, title_weight=_LABEL_WEIGHT, limit=limit)
+    else:
+        match = " OR ".join(f'"{word}"' for word in words)
+        parameters = {"match": match, "label_weight": _LABEL_WEIGHT, "kinds": wanted, "limit": limit}
+        scores = dict(conn.execute(_SEARCH, parameters).tuples().all())
     found = nodes_by_ids(conn, scores)
     return [NodeHit(found[node_id], score) for node_id, score in scores.items()]
 

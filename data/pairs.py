@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     ColumnElement,
     Connection,
     Select,
@@ -24,10 +23,10 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    type_coerce,
     update,
 )
 
+from data.dialect import json_number, json_text
 from data.models import EdgeKind, NodeKind, PairDecision, PairState
 from data.schema import edge, evidence, node, pair_decision
 from data.tx import Tx
@@ -240,7 +239,7 @@ def due_relations(conn: Connection, now: datetime, evidence_before: datetime, li
     aged = and_(
         exists().where(of_pair),
         ~exists().where(of_pair, evidence.c.fetched_at > evidence_before),
-        type_coerce(edge.c.meta, JSON)["validation_state"].as_string() != INTERNAL_RELATION,
+        json_text(edge.c.meta, "validation_state") != INTERNAL_RELATION,
         ~and_(func.coalesce(decided.c.reason, "") == RESTORED, decided.c.decided_at > evidence_before),
     )
     changed = or_(decided.c.source_hash != a.c.content_hash, decided.c.target_hash != b.c.content_hash)
@@ -350,7 +349,7 @@ def _open_edges(now: datetime) -> Select[Any]:
 
 def _affinity() -> ColumnElement[float]:
     """Return the expression of a vector edge's `meta.affinity`, 0.0 where it carries none."""
-    return func.coalesce(type_coerce(edge.c.meta, JSON)["affinity"].as_float(), 0.0)
+    return func.coalesce(json_number(edge.c.meta, "affinity"), 0.0)
 
 
 def _chunks(ids: Sequence[str], size: int = 500) -> Iterable[Sequence[str]]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Dialect,
@@ -90,6 +91,9 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
+_WHOLE = Integer().with_variant(BigInteger(), "postgresql")
+"""64 bits, which an integer of SQLite always has."""
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -126,7 +130,7 @@ node = Table(
 node_text = Table(
     "node_text",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", _WHOLE, primary_key=True),
     Column("node_id", Text, ForeignKey("node.id", ondelete="CASCADE"), nullable=False, unique=True),
 )
 
@@ -399,7 +403,7 @@ journal = Table(
 event = Table(
     "event",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", _WHOLE, primary_key=True, autoincrement=True),
     Column("at", Moment, nullable=False),
     Column("name", Text, nullable=False),
     Column("level", Text, nullable=False),
@@ -443,8 +447,8 @@ library_document = Table(
     Column("title", Text, nullable=False),
     Column("base_url", Text, nullable=False),
     Column("sha256", Text, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("mtime_ns", Integer, nullable=False),
+    Column("size", _WHOLE, nullable=False),
+    Column("mtime_ns", _WHOLE, nullable=False),
     Column("published_at", Moment),
     Column("meta", Json, nullable=False),
     Column("indexed_at", Moment, nullable=False),

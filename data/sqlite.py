@@ -1,4 +1,4 @@
-"""SQLite connections: how they are opened, what they promise, and how transactions begin.
+"""SQLite: how connections are opened, what they promise, and how transactions begin.
 
 The driver runs in autocommit, so that nothing but our own BEGIN opens a transaction: the writer begins
 IMMEDIATE (it takes the write lock before it reads what it decides on), readers begin DEFERRED (one
@@ -8,14 +8,19 @@ snapshot for a whole read) and are `query_only`.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, QueuePool
 
-__all__ = ["BUSY_TIMEOUT", "async_reader", "migrator", "raw_connection", "reader", "writer"]
+from data.errors import StoreError, translate
+
+__all__ = ["BUSY_TIMEOUT", "SqliteBackend", "async_reader", "migrator", "raw_connection", "reader", "writer"]
 
 BUSY_TIMEOUT: Final = 10.0
 """Seconds a connection waits for another process's write transaction."""
@@ -29,6 +34,54 @@ _WRITER_PRAGMAS: Final = (
     "PRAGMA journal_size_limit=67108864",  # a WAL that once grew is cut back
 )
 _READER_PRAGMAS: Final = ("PRAGMA query_only=ON", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-16384")
+
+
+class SqliteBackend:
+    """The SQLite file at `path` as the store uses it."""
+
+    errors: Final[tuple[type[Exception], ...]] = (SQLAlchemyError, sqlite3.Error)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def where(self) -> str:
+        return str(self.path)
+
+    def prepare(self) -> None:
+        from data.migrations.prepare import prepare_database  # which opens connections through this module
+
+        prepare_database(self.path)
+
+    def writer(self) -> Engine:
+        return writer(self.path)
+
+    def reader(self) -> Engine:
+        return reader(self.path)
+
+    def async_reader(self) -> AsyncEngine:
+        return async_reader(self.path)
+
+    def translate(self, error: Exception) -> StoreError | ValueError:
+        return translate(error, self.path)
+
+    def version(self, connection: Connection) -> int:
+        return int(_driver(connection).execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def relaxed(self, connection: Connection) -> Iterator[None]:
+        _driver(connection).execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield
+        finally:
+            _driver(connection).execute("PRAGMA synchronous=FULL")
+
+    def living_writers(self, connection: Connection) -> frozenset[int]:
+        return frozenset()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
 
 
 def raw_connection(path: Path, *, timeout: float = BUSY_TIMEOUT) -> sqlite3.Connection:

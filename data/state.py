@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, insert, select, update
 
 from data.schema import state
 from data.tx import Tx
@@ -34,13 +33,10 @@ def set_state(tx: Tx, name: str, value: Any) -> None:
     """Store `value` (anything JSON can hold, not None) under `name`."""
     if value is None:
         raise ValueError(f"state {name!r} takes no None; use clear_state")
-    statement = insert(state).values(name=name, value=value, updated_at=tx.now)
-    tx.conn.execute(
-        statement.on_conflict_do_update(
-            index_elements=[state.c.name],
-            set_={"value": statement.excluded.value, "updated_at": statement.excluded.updated_at},
-        )
-    )
+    values = {"value": value, "updated_at": tx.now}
+    # Writes come one after the other, so nobody puts the row in between the two statements.
+    if tx.conn.execute(update(state).where(state.c.name == name).values(**values)).rowcount == 0:
+        tx.conn.execute(insert(state).values(name=name, **values))
 
 
 def clear_state(tx: Tx, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The store: one SQLite database under BRAIN_HOME, one writer thread, many readers (spec 02, "Store").
+"""The store: one database, SQLite under BRAIN_HOME or PostgreSQL, one writer thread, many readers (spec 02, "Store").
 
 A write is a plain function that runs whole on the writer thread: nothing is awaited inside it, so a
 cancelled task cannot tear it, and it either happens or not. A read is a plain function over a
@@ -8,7 +8,6 @@ cancelled task cannot tear it, and it either happens or not. A read is a plain f
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,10 +15,9 @@ from types import TracebackType
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from data import sqlite
+from data.backend import Backend
 from data.clock import Clock, SystemClock
 from data.crud import recovery
 from data.errors import (
@@ -29,12 +27,12 @@ from data.errors import (
     StoreClosed,
     StoreError,
     StoreUnavailable,
-    translate,
 )
 from data.events import DEFAULT_BUFFER, EventHub, Subscription
 from data.ids import IdFactory, new_id, new_ids
 from data.migrations import prepare
 from data.models import Event
+from data.sqlite import SqliteBackend
 from data.tx import Tx
 from data.writer import Writer
 
@@ -60,16 +58,16 @@ T = TypeVar("T")
 class Store:
     """An open store. Get one from `Store.open`; close it, or use it as an async context manager."""
 
-    def __init__(self, home: Path, path: Path, clock: Clock, new_id: IdFactory) -> None:
+    def __init__(self, home: Path, backend: Backend, clock: Clock, new_id: IdFactory) -> None:
         self.home = home
-        self.path = path
+        self.backend = backend
         self.clock = clock
         self.new_id = new_id
         self._loop = asyncio.get_running_loop()
         self._hub = EventHub()
-        self._sync_readers = sqlite.reader(path)
-        self._async_readers: AsyncEngine = sqlite.async_reader(path)
-        self._writer = Writer(path, clock, new_id, self._publish, self._sync_readers)
+        self._sync_readers = backend.reader()
+        self._async_readers: AsyncEngine = backend.async_reader()
+        self._writer = Writer(backend, clock, new_id, self._publish, self._sync_readers)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._read_threads = ThreadPoolExecutor(_BULK_READERS, thread_name_prefix="store-reader")
         self._closing: asyncio.Future[None] | None = None
@@ -81,21 +79,34 @@ class Store:
         """Open the store of `home`, creating the folder (mode 0700) and the database where absent.
 
         Runs migrations when the database is behind, then verifies what a crash left pending in the
-        journal. `url` names another SQLite file (`sqlite:///…`) than `home/brain.db`.
+        journal. `url` names another SQLite file (`sqlite:///…`) than `home/brain.db`, or a PostgreSQL
+        database (`postgresql://…`), which several processes and machines may share.
 
         Raises `StoreUnavailable`, `DatabaseTooNew` or `DatabaseDamaged`, each with one sentence.
         """
         home = home.absolute()
-        path = _database_path(home, url)
+        backend = _backend(home, url)
         await asyncio.to_thread(prepare.prepare_home, home)
-        await asyncio.to_thread(prepare.prepare_database, path)
-        store = cls(home, path, clock or SystemClock(), new_id)
+        await asyncio.to_thread(backend.prepare)
+        store = cls(home, backend, clock or SystemClock(), new_id)
         try:
             await store.verify_pending()
         except BaseException:
             await store.close()
             raise
         return store
+
+    @property
+    def where(self) -> str:
+        """What messages call the database: its path, or its address without the password."""
+        return self.backend.where
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file; raise StoreError where the store is none."""
+        if isinstance(self.backend, SqliteBackend):
+            return self.backend.path
+        raise StoreError(f"the store {self.where} is no file")
 
     async def __aenter__(self) -> Self:
         return self
@@ -137,7 +148,7 @@ class Store:
     async def on_writer(self, fn: Callable[Concatenate[Writer, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(writer, …)` on the writer thread; it opens its own transactions (data/crud does)."""
         if self._closing is not None:
-            raise StoreClosed(f"the store at {self.path} is closed")
+            raise StoreClosed(f"the store at {self.where} is closed")
         handed_over = self._write_thread.submit(fn, self._writer, *args, **kwargs)
         waiting = asyncio.wrap_future(handed_over)
         waiting.add_done_callback(_retrieve)
@@ -156,26 +167,26 @@ class Store:
     async def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(connection, …)` over one snapshot. For short reads: `fn` shares the event loop's thread."""
         if self._closing is not None:
-            raise StoreClosed(f"the store at {self.path} is closed")
+            raise StoreClosed(f"the store at {self.where} is closed")
         try:
             async with self._async_readers.connect() as connection:
                 await connection.begin()  # ends with the connection: there is nothing to commit
                 return await connection.run_sync(fn, *args, **kwargs)
-        except (SQLAlchemyError, sqlite3.Error) as error:
-            raise translate(error, self.path) from error
+        except self.backend.errors as error:
+            raise self.backend.translate(error) from error
 
     async def read_bulk(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(connection, …)` over one snapshot on a reader thread: many rows, or much work on them."""
         if self._closing is not None:
-            raise StoreClosed(f"the store at {self.path} is closed")
+            raise StoreClosed(f"the store at {self.where} is closed")
 
         def run() -> T:
             try:
                 with self._sync_readers.connect() as connection:
                     connection.begin()  # ends with the connection: there is nothing to commit
                     return fn(connection, *args, **kwargs)
-            except (SQLAlchemyError, sqlite3.Error) as error:
-                raise translate(error, self.path) from error
+            except self.backend.errors as error:
+                raise self.backend.translate(error) from error
 
         return await asyncio.wrap_future(self._read_threads.submit(run))
 
@@ -194,14 +205,21 @@ class Store:
             self._loop.call_soon_threadsafe(self._hub.publish, events)
 
 
-def _database_path(home: Path, url: str | None) -> Path:
+def _backend(home: Path, url: str | None) -> Backend:
     if url is None:
-        return home / DATABASE_NAME
+        return SqliteBackend(home / DATABASE_NAME)
+    scheme = url.partition(":")[0]
+    if scheme.partition("+")[0] in {"postgresql", "postgres"}:
+        from data.postgres import PostgresBackend, parse_address  # loads the driver, which SQLite does without
+
+        return PostgresBackend(parse_address(url))
     prefix = "sqlite:///"
     if not url.startswith(prefix) or url == prefix:
-        scheme = url.partition(":")[0]
-        raise StoreError(f"a database URL of the kind {scheme!r} is not supported; use sqlite:///PATH")
-    return Path(url.removeprefix(prefix)).absolute()
+        raise StoreError(
+            f"a database URL of the kind {scheme[:20]!r} is not supported; "
+            "use sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
+    return SqliteBackend(Path(url.removeprefix(prefix)).absolute())
 
 
 def _in_transaction(writer: Writer, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,51 +1,52 @@
 """The numbers of the status document, each one named query over the store (spec 09, rule 5 of spec 00).
 
 Plain SQL on a read-only DB-API connection of its own: `brain status` starts without the weight of the
-query builder, and the daemon's `/status` never waits for the writer or for the event loop's readers.
+query builder, and the daemon's `/status` never waits for the writer or for the event loop's readers. The same
+statements are asked of PostgreSQL, through `data.telemetry_postgres`.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from data.clock import to_iso, utc_day_start
 from data.migrations.names import HEAD, REVISIONS
 
-__all__ = ["MissingStore", "TelemetryError", "read_telemetry"]
+__all__ = ["Connection", "MissingStore", "TelemetryError", "check_revision", "read_telemetry"]
 
 COUNTS: Final = {
-    "nodes": "SELECT count(*) FROM node WHERE active = 1 AND kind <> 'evidence'",
-    "external_nodes": "SELECT count(*) FROM node WHERE active = 1 AND kind = 'evidence'",
+    "nodes": "SELECT count(*) FROM node WHERE active AND kind <> 'evidence'",
+    "external_nodes": "SELECT count(*) FROM node WHERE active AND kind = 'evidence'",
     "embedded": """SELECT count(*) FROM node AS n JOIN embedding AS e ON e.node_id = n.id AND e.model = :model
-        WHERE n.active = 1 AND n.kind <> 'evidence' AND e.content_hash = n.content_hash""",
-    "vector_edges": "SELECT count(*) FROM edge WHERE kind = 'vector' AND active = 1",
-    "relations": "SELECT count(*) FROM edge WHERE kind = 'relation' AND active = 1",
+        WHERE n.active AND n.kind <> 'evidence' AND e.content_hash = n.content_hash""",
+    "vector_edges": "SELECT count(*) FROM edge WHERE kind = 'vector' AND active",
+    "relations": "SELECT count(*) FROM edge WHERE kind = 'relation' AND active",
     "pairs_decided": "SELECT count(*) FROM pair_decision",
     "pairs_closed": """SELECT count(*) FROM (
-        SELECT v.id FROM edge AS r CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active = 1
+        SELECT v.id FROM edge AS r CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active
             AND v.source_id = r.source_id AND v.target_id = r.target_id
-        WHERE r.kind = 'relation' AND r.active = 1
-        UNION SELECT v.id FROM edge AS r CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active = 1
+        WHERE r.kind = 'relation' AND r.active
+        UNION SELECT v.id FROM edge AS r CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active
             AND v.source_id = r.target_id AND v.target_id = r.source_id
-        WHERE r.kind = 'relation' AND r.active = 1
+        WHERE r.kind = 'relation' AND r.active
         UNION SELECT v.id FROM pair_decision AS d
             CROSS JOIN node AS s ON s.id = d.source_id AND s.content_hash = d.source_hash
             CROSS JOIN node AS t ON t.id = d.target_id AND t.content_hash = d.target_hash
-            CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active = 1
+            CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active
                 AND v.source_id = d.source_id AND v.target_id = d.target_id
         WHERE d.retry_not_before IS NULL OR d.retry_not_before > :now
         UNION SELECT v.id FROM pair_decision AS d
             CROSS JOIN node AS s ON s.id = d.source_id AND s.content_hash = d.source_hash
             CROSS JOIN node AS t ON t.id = d.target_id AND t.content_hash = d.target_hash
-            CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active = 1
+            CROSS JOIN edge AS v ON v.kind = 'vector' AND v.active
                 AND v.source_id = d.target_id AND v.target_id = d.source_id
-        WHERE d.retry_not_before IS NULL OR d.retry_not_before > :now)""",
+        WHERE d.retry_not_before IS NULL OR d.retry_not_before > :now) AS closed""",
     "positions": "SELECT count(*) FROM position",
     "completed_today": """SELECT count(*) FROM research_task
         WHERE state = 'completed' AND finished_at >= :day AND finished_at < :next_day""",
@@ -62,10 +63,10 @@ JOIN keeps SQLite from turning it round again."""
 
 GROUPS: Final = {
     "pairs_by_reason": "SELECT state || ':' || reason, count(*) FROM pair_decision GROUP BY 1 ORDER BY 1",
-    "nodes_by_kind": "SELECT kind, count(*) FROM node WHERE active = 1 GROUP BY 1 ORDER BY 1",
+    "nodes_by_kind": "SELECT kind, count(*) FROM node WHERE active GROUP BY 1 ORDER BY 1",
     "tasks_by_state": "SELECT state, count(*) FROM research_task GROUP BY 1 ORDER BY 1",
     "articles_by_state": """SELECT state, count(*) FROM article
-        WHERE active = 1 OR state = 'retired' GROUP BY 1 ORDER BY 1""",
+        WHERE active OR state = 'retired' GROUP BY 1 ORDER BY 1""",
     "attempts_by_reason": """SELECT reason, count(*) FROM article_attempt WHERE outcome <> 'staged'
         GROUP BY 1 ORDER BY 1""",
 }
@@ -88,15 +89,15 @@ class MissingStore(TelemetryError):
     """There is no store where one was asked for."""
 
 
-def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
+def read_telemetry(database: Path | str, *, now: datetime) -> dict[str, Any]:
     """Return all counts, groups, the last scan, the lock and the state rows in one consistent snapshot.
 
-    `database` is the SQLite file, `now` the wall time that says which UTC day and which retries are due.
+    `database` is the SQLite file or the address of a PostgreSQL database, `now` the wall time that says which UTC
+    day and which retries are due.
     What counts as embedded is a vector of the model that the state row `embed_model` names. Raises
     MissingStore where there is no file or no schema in it yet, TelemetryError for a store that cannot be read.
     """
-    with _read_only(database) as connection:
-        connection.execute("BEGIN")
+    with _opened(database) as connection:
         state = {name: json.loads(value) for name, value in connection.execute(STATE)}
         model = state.get("embed_model")
         day = utc_day_start(now)
@@ -110,6 +111,25 @@ def read_telemetry(database: Path, *, now: datetime) -> dict[str, Any]:
         document["last_pass"] = connection.execute(LATEST_THOUGHT).fetchone()[0]
         document["lock"] = _row(connection, LOCK)
     return document
+
+
+class Connection(Protocol):
+    """A DB-API connection within one snapshot, which takes `:name` parameters."""
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] = ..., /) -> Any: ...
+
+
+@contextmanager
+def _opened(database: Path | str) -> Iterator[Connection]:
+    if isinstance(database, str):
+        from data.telemetry_postgres import snapshot  # loads the driver
+
+        with snapshot(database) as connection:
+            yield connection
+        return
+    with _read_only(database) as file:
+        file.execute("BEGIN")
+        yield file
 
 
 @contextmanager
@@ -160,18 +180,22 @@ def _check_revision(connection: sqlite3.Connection, database: Path) -> None:
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "alembic_version" not in tables:
         raise MissingStore(f"{database} holds no store of Neural Brain yet")
-    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    check_revision(connection.execute("SELECT version_num FROM alembic_version").fetchone(), str(database))
+
+
+def check_revision(row: tuple[str] | None, where: str) -> None:
+    """Raise MissingStore where a store has no revision, TelemetryError where it has another than this program's."""
     if row is None:
-        raise MissingStore(f"{database} holds no store of Neural Brain yet")
+        raise MissingStore(f"{where} holds no store of Neural Brain yet")
     if row[0] not in REVISIONS:
         raise TelemetryError(
-            f"{database} was written by a later version (revision {row[0]}, this one knows {HEAD}); update neural-brain"
+            f"{where} was written by a later version (revision {row[0]}, this one knows {HEAD}); update neural-brain"
         )
     if row[0] != HEAD:
-        raise TelemetryError(f"{database} is of an earlier version; `brain doctor` brings it up to date")
+        raise TelemetryError(f"{where} is of an earlier version; `brain doctor` brings it up to date")
 
 
-def _row(connection: sqlite3.Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:
+def _row(connection: Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:
     cursor = connection.execute(sql)
     row = cursor.fetchone()
     if row is None:

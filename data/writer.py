@@ -7,18 +7,14 @@ neighbour changing its rows in between. `overtaken` tells whether another *proce
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import cast
+from contextlib import contextmanager, suppress
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, RootTransaction
 
-from data import events, sqlite
+from data import events
+from data.backend import Backend
 from data.clock import Clock
-from data.errors import translate
 from data.ids import IdFactory
 from data.models import Event
 from data.tx import Tx
@@ -30,33 +26,38 @@ class Writer:
     """Transactions on the write connection, and the connection that verifies them."""
 
     def __init__(
-        self, path: Path, clock: Clock, new_id: IdFactory, publish: Callable[[tuple[Event, ...]], None], readers: Engine
+        self,
+        backend: Backend,
+        clock: Clock,
+        new_id: IdFactory,
+        publish: Callable[[tuple[Event, ...]], None],
+        readers: Engine,
     ) -> None:
-        self.path = path
         self.clock = clock
         self.new_id = new_id
+        self._backend = backend
         self._publish = publish
-        self._engine = sqlite.writer(path)
+        self._engine = backend.writer()
         self._readers = readers
         self._connection: Connection | None = None
         self._version = 0
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
-        """Begin IMMEDIATE, yield the transaction, commit with its events, then send them.
+        """Begin as the only writer, yield the transaction, commit with its events, then send them.
 
         The commit survives a power cut. Anything raised inside rolls back. Errors of the driver come
         out as `StoreError`.
         """
         try:
-            connection = self._open()
-            with connection.begin():
+            connection, transaction = self._begin()
+            with transaction:
                 tx = Tx(connection, self.clock.now(), self.new_id)
                 yield tx
                 written = events.append(connection, tx.pending_events(), tx.now)
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except self._backend.errors as error:
             self._drop_if_broken()
-            raise translate(error, self.path) from error
+            raise self._backend.translate(error) from error
         if written:
             self._publish(written)
 
@@ -67,12 +68,11 @@ class Writer:
         For closing a journal entry whose rows are safe already: where that is lost, the entry is still
         pending and the next start verifies it again, with its events.
         """
-        self._synchronous("NORMAL")
         try:
-            with self.transaction() as tx:
+            with self._backend.relaxed(self._open()), self.transaction() as tx:
                 yield tx
-        finally:
-            self._synchronous("FULL")
+        except self._backend.errors as error:
+            raise self._backend.translate(error) from error
 
     @contextmanager
     def fresh(self) -> Iterator[Connection]:
@@ -81,16 +81,20 @@ class Writer:
             with self._readers.connect() as connection:
                 connection.begin()
                 yield connection
-        except (SQLAlchemyError, sqlite3.Error) as error:
-            raise translate(error, self.path) from error
+        except self._backend.errors as error:
+            raise self._backend.translate(error) from error
 
     def mark(self) -> None:
-        """Remember what the database file looks like now, for `overtaken`; call inside a transaction."""
-        self._version = self._data_version()
+        """Remember what the database looks like now, for `overtaken`; call inside a transaction."""
+        self._version = self._backend.version(self._open())
 
     def overtaken(self) -> bool:
         """Tell whether another connection committed since `mark`; call inside a transaction."""
-        return self._data_version() != self._version
+        return self._backend.version(self._open()) != self._version
+
+    def living_elsewhere(self) -> frozenset[int]:
+        """Return the numbers of other processes' writers that live; call inside a transaction."""
+        return self._backend.living_writers(self._open())
 
     def close(self) -> None:
         """Close the write connection."""
@@ -99,17 +103,19 @@ class Writer:
             self._connection = None
         self._engine.dispose()
 
-    def _data_version(self) -> int:
-        return int(self._driver().execute("PRAGMA data_version").fetchone()[0])
-
-    def _synchronous(self, level: str) -> None:
+    def _begin(self) -> tuple[Connection, RootTransaction]:
+        """Begin on the connection, on a new one where a server has closed it since its last use."""
+        connection = self._open()
         try:
-            self._driver().execute(f"PRAGMA synchronous={level}")
-        except (SQLAlchemyError, sqlite3.Error) as error:
-            raise translate(error, self.path) from error
-
-    def _driver(self) -> sqlite3.Connection:
-        return cast("sqlite3.Connection", self._open().connection.driver_connection)
+            return connection, connection.begin()
+        except self._backend.errors:
+            if not _is_lost(connection):
+                with suppress(*self._backend.errors):  # what the lock was waited for in
+                    connection.connection.rollback()
+                raise
+        self._drop_if_broken()
+        connection = self._open()
+        return connection, connection.begin()
 
     def _open(self) -> Connection:
         if self._connection is None or self._connection.closed:
@@ -117,6 +123,12 @@ class Writer:
         return self._connection
 
     def _drop_if_broken(self) -> None:
-        if self._connection is not None and (self._connection.invalidated or self._connection.in_transaction()):
-            self._connection.close()
+        connection = self._connection
+        if connection is not None and (_is_lost(connection) or connection.in_transaction()):
+            connection.close()
             self._connection = None
+
+
+def _is_lost(connection: Connection) -> bool:
+    """Tell whether the connection to a server is gone; a file is never lost so."""
+    return connection.invalidated or bool(getattr(connection.connection.driver_connection, "closed", False))

@@ -12,7 +12,7 @@ from brain.backup import BackupReport, back_up
 from brain.backup import restore as bring_back
 from brain.cli.shell import Context
 from brain.errors import BrainError, UsageError
-from brain.status import database_path
+from brain.status import database_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,17 +55,19 @@ async def backup(context: Context, *, file: Path) -> None:
             file,
             now=datetime.now(UTC),
             progress=progress,
-            database=database_path(context.settings),
+            database=database_of(context.settings),
         )
     context.emit(asdict(report), lambda console: _show(console, "Backed up", report))
 
 
 async def restore(context: Context, *, file: Path) -> None:
     """Bring a backup back."""
-    if context.settings.database_url:
+    database = database_of(context.settings)
+    if context.settings.database_url and isinstance(database, Path):
         raise UsageError("A backup is restored into the home's own database; leave BRAIN_DATABASE_URL empty for it.")
+    address = database if isinstance(database, str) else ""
     with context.progress() as progress:
-        report = await asyncio.to_thread(bring_back, context.settings.home, file, progress=progress)
+        report = await asyncio.to_thread(bring_back, context.settings.home, file, progress=progress, address=address)
     context.emit(asdict(report), lambda console: _show(console, f"Restored into {context.settings.home}", report))
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table
 
 from data.crud import ledger, repair
-from data.crud.rows import Driver, blocks, delete_rows, driver_of, insertion, lookup, lookup_keys
+from data.crud.rows import Driver, blocks, delete_rows, driver_of, insertion, lookup, lookup_keys, on_postgres
 from data.crud.wire import batch_binders, key_columns
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
@@ -200,7 +200,13 @@ def _ascending(rows: _Rows, key_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _execute(conn: Connection, prepared: _Prepared) -> int:
-    """Delete and write the rows; return the highest row number from before the write."""
+    """Delete and write the rows; return the highest row number from before the write (SQLite alone has one)."""
+    if on_postgres(conn):
+        from data.crud import rows_postgres  # loads psycopg
+
+        rows_postgres.delete_rows(conn, prepared.batch.table, prepared.deletes)
+        rows_postgres.upsert_rows(conn, prepared.batch.table, prepared.rows)
+        return 0
     driver = driver_of(conn)
     table = prepared.batch.table
     if prepared.deletes:
@@ -240,8 +246,12 @@ def _upsert(table: Table) -> str:
 def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:
     """Read the rows back on `conn`, compare value by value, and return what is wrong, "" where nothing is."""
     table = prepared.batch.table
-    driver = driver_of(conn)
     key_of = _key_of(table)
+    if on_postgres(conn):
+        from data.crud import rows_postgres  # loads psycopg
+
+        return rows_postgres.batch_fault(conn, table, prepared.rows, prepared.deletes, key_of)
+    driver = driver_of(conn)
     for block in blocks(prepared.rows[_new_and_equal(driver, prepared, last) :]):
         found = driver.execute(lookup(table), (lookup_keys(list(map(key_of, block))),)).fetchall()
         if found == block:

@@ -24,7 +24,7 @@ from sqlalchemy import Table
 
 from data.crud import ledger, repair
 from data.crud.outcome import WriteOutcome, settle
-from data.crud.rows import RowWork, put_rows, read_rows
+from data.crud.rows import RowWork, put_rows, read_rows, writes_so_far
 from data.crud.wire import Row, key_columns, readable, ref_of, to_wire
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
@@ -177,10 +177,9 @@ def _execute(writer: Writer, operation: Operation, actor: str) -> _Written | Wri
 
 
 def _decide(tx: Tx, operation: Operation) -> Plan | Refusal | Ask:
-    driver = tx.conn.connection.driver_connection
-    before = getattr(driver, "total_changes", 0)
+    before = writes_so_far(tx.conn)
     decision = operation.plan(tx)
-    if getattr(driver, "total_changes", 0) != before:
+    if writes_so_far(tx.conn) != before:
         raise TypeError(f"{type(operation).__name__}.plan wrote to the database; a plan only decides")
     return decision
 

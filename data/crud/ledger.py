@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from data.crud.rows import RowWork, driver_of, put_rows
+from data.crud.rows import RowWork, driver_of, on_postgres, put_rows
 from data.crud.wire import Row, journal_row, readable, row_digest, to_wire
 from data.models import Event, JournalStatus
 from data.schema import journal
 from data.tx import Tx
 
-__all__ = ["close_entry", "events_of", "expected_form", "fits", "open_entry"]
+__all__ = ["close_entry", "events_of", "expected_form", "fits", "open_entry", "writer_of"]
 
 _DETAILED_ROWS: Final = 50
 """Rows up to which an entry shows each row; above, a digest a row keeps a large ingest readable."""
+_WRITER: Final = "writer"
+"""The key in `expected`, and in a connection's `info`, of the number of the process that is to verify the entry."""
 _CLOSE: Final = "UPDATE journal SET status = ?, verified = ?, after = ?, reason = ? WHERE id = ? AND status = 'pending'"
 
 
@@ -60,6 +62,9 @@ def insert_entry(
 ) -> str:
     """Write a pending entry and return its id."""
     entry_id = tx.new_id("journal")
+    writer = tx.conn.info.get(_WRITER)
+    if writer is not None:
+        expected = {**expected, _WRITER: writer}
     values = {
         "id": entry_id,
         "at": tx.now,
@@ -82,8 +87,18 @@ def close_entry(
 ) -> bool:
     """Close a pending entry; return False when somebody else has closed it meanwhile."""
     closed = {"status": status, "verified": status is JournalStatus.VERIFIED, "after": after, "reason": reason}
-    values = to_wire(journal, closed)
-    return driver_of(tx.conn).execute(_CLOSE, (*values.values(), entry_id)).rowcount == 1
+    values = (*to_wire(journal, closed).values(), entry_id)
+    if on_postgres(tx.conn):
+        from data.crud.rows_postgres import close_entry as close  # loads psycopg
+
+        return close(tx.conn, values)
+    return driver_of(tx.conn).execute(_CLOSE, values).rowcount == 1
+
+
+def writer_of(expected: Mapping[str, Any] | None) -> int | None:
+    """Return the number of the writer that an entry waits for, None where writers have no numbers (SQLite)."""
+    number = (expected or {}).get(_WRITER)
+    return number if isinstance(number, int) else None
 
 
 def events_of(expected: Mapping[str, Any] | None) -> tuple[Event, ...]:

@@ -28,13 +28,16 @@ def anything_pending(conn: Connection) -> bool:
 
 
 def recover(writer: Writer) -> int:
-    """Verify every pending entry and close it; return how many there were.
+    """Verify every pending entry that no living process is about to verify, and close it; return how many there were.
 
     A write that reads back as expected is verified and its success events are sent now. One that does
     not is undone if no later change touched its rows, else it is failed as it stands.
     """
-    with writer.fresh() as connection:
-        entries = pending_entries(connection)
+    with writer.transaction():  # nobody writes between the two questions
+        with writer.fresh() as connection:
+            entries = pending_entries(connection)
+        alive = writer.living_elsewhere()
+    entries = [entry for entry in entries if ledger.writer_of(entry.expected) not in alive]
     for entry in entries:
         try:
             _finish(writer, entry)

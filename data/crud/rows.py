@@ -1,4 +1,4 @@
-"""Whole rows, read and written by key, in the wire form of `data.crud.wire`.
+"""Whole rows, read and written by key, in the wire form of `data.crud.wire`; on PostgreSQL by `rows_postgres`.
 
 The statements are plain SQL on the driver's connection, built once a table: a verified write makes half
 a dozen of them, and building each anew would cost more than the database does.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from types import ModuleType
 from typing import Any, Final, cast
 
 from sqlalchemy import Boolean, Connection, Table
@@ -27,8 +28,10 @@ __all__ = [
     "insertion",
     "lookup",
     "lookup_keys",
+    "on_postgres",
     "put_rows",
     "read_rows",
+    "writes_so_far",
 ]
 
 Driver = sqlite3.Connection
@@ -48,6 +51,25 @@ class RowWork:
     expected: Row
 
 
+def on_postgres(conn: Connection) -> bool:
+    """Tell whether `conn` speaks to PostgreSQL: then `data.crud.rows_postgres` does the work."""
+    return conn.dialect.name == "postgresql"
+
+
+def writes_so_far(conn: Connection) -> object:
+    """Return what changes as soon as the transaction of `conn` has written anything."""
+    if on_postgres(conn):
+        # A transaction gets its number with its first write.
+        return conn.exec_driver_sql("SELECT pg_current_xact_id_if_assigned()::text").scalar_one()
+    return driver_of(conn).total_changes
+
+
+def _postgres() -> ModuleType:
+    from data.crud import rows_postgres  # loads psycopg, which SQLite does without
+
+    return rows_postgres
+
+
 def driver_of(conn: Connection) -> Driver:
     """Return the driver's own connection below `conn`, in the same transaction."""
     return cast("Driver", conn.connection.driver_connection)
@@ -55,35 +77,58 @@ def driver_of(conn: Connection) -> Driver:
 
 def read_rows(conn: Connection, table: Table, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], Row]:
     """Return the rows of `table` with these keys that are there, by key, in wire form."""
-    driver = driver_of(conn)
     names = table.columns.keys()
     booleans = [column.name for column in table.columns if isinstance(column.type, Boolean)]
     found: dict[tuple[Any, ...], Row] = {}
-    for block in blocks(list(keys)):
-        for values in driver.execute(lookup(table), (lookup_keys(block),)):
-            row = dict(zip(names, values, strict=True))
-            for name in booleans:
-                row[name] = bool(row[name]) if row[name] is not None else None
-            found[tuple(row[name] for name in key_columns(table))] = row
+    for values in _fetch(conn, table, list(keys)):
+        row = dict(zip(names, values, strict=True))
+        for name in booleans:
+            row[name] = bool(row[name]) if row[name] is not None else None
+        found[tuple(row[name] for name in key_columns(table))] = row
     return found
+
+
+def _fetch(conn: Connection, table: Table, keys: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    if on_postgres(conn):
+        yield from _postgres().fetch_rows(conn, table, keys)
+        return
+    driver = driver_of(conn)
+    for block in blocks(keys):
+        yield from driver.execute(lookup(table), (lookup_keys(block),))
 
 
 def put_rows(conn: Connection, work: Sequence[RowWork]) -> None:
     """Insert the rows that were absent and update those that differ, in the order given."""
-    driver = driver_of(conn)
     for (table, exists), group in groupby(work, key=lambda row: (row.table, row.before is not None)):
         names = table.columns.keys()
         if not exists:
-            driver.executemany(insertion(table), [tuple(map(row.expected.__getitem__, names)) for row in group])
+            _insert_all(conn, table, [tuple(map(row.expected.__getitem__, names)) for row in group])
             continue
         keys = key_columns(table)
         order = [*(name for name in names if name not in keys), *keys]
         changed = [tuple(map(row.expected.__getitem__, order)) for row in group if row.before != row.expected]
-        driver.executemany(_update(table), changed)
+        _update_all(conn, table, changed)
+
+
+def _insert_all(conn: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    if on_postgres(conn):
+        _postgres().insert_rows(conn, table, rows)
+    else:
+        driver_of(conn).executemany(insertion(table), rows)
+
+
+def _update_all(conn: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    if on_postgres(conn):
+        _postgres().update_rows(conn, table, rows)
+    else:
+        driver_of(conn).executemany(_update(table), rows)
 
 
 def delete_rows(conn: Connection, table: Table, keys: Sequence[tuple[Any, ...]]) -> None:
     """Delete rows by key (compensation only: domain rows are deleted softly)."""
+    if on_postgres(conn):
+        _postgres().delete_rows(conn, table, keys)
+        return
     condition = " AND ".join(f'"{name}" = ?' for name in key_columns(table))
     driver_of(conn).executemany(f'DELETE FROM "{table.name}" WHERE {condition}', keys)  # noqa: S608
 

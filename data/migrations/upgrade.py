@@ -26,5 +26,11 @@ def upgrade(engine: Engine, revision: str = HEAD) -> None:
     logging.getLogger("alembic").setLevel(logging.WARNING)
     config = configuration()
     with engine.connect() as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            from data.migrations.postgres import sort_by_bytes, wait_for_others
+
+            wait_for_others(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
+        if connection.dialect.name == "postgresql":
+            sort_by_bytes(connection)

@@ -17,7 +17,7 @@ from data.schema import edge, node
 from data.store import Store
 from data.tx import Tx
 from data.writer import Writer
-from tests.data.crudtools import create_note, event_names, last_entry, rows, sabotage, sql
+from tests.data.crudtools import create_note, event_names, last_entry, reopened, rows, sabotage, sql
 
 
 @dataclass
@@ -58,6 +58,7 @@ async def test_a_write_is_verified_journaled_and_reported(store: Store) -> None:
     assert await event_names(store) == ["inbox.admitted"]
 
 
+@pytest.mark.fast_on_postgres
 async def test_an_altered_value_is_found_undone_and_reported(store: Store) -> None:
     sabotage(
         store,
@@ -182,15 +183,16 @@ async def test_a_row_named_twice_is_an_error(store: Store) -> None:
         await perform(store, Write(Plan("create", "", (change, change))), actor="tester")
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_later_verified_write_accounts_for_ours(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes, verified and journaled, between our commit and our reading back."""
-    async with await Store.open(store.home, clock=store.clock) as other:
+    async with await reopened(store) as other:
         loop = asyncio.get_running_loop()
         real = Writer.transaction
         state_of = {"calls": 0}
 
         def transaction(writer: Writer) -> Any:
-            if writer.path == store.path and writer is store._writer:
+            if writer is store._writer:
                 state_of["calls"] += 1
                 if state_of["calls"] == 2:  # our write is committed, our verification is about to begin
                     update = perform(other, UpdateNode("n_a", {"body": "theirs"}), actor="other")
@@ -233,12 +235,12 @@ async def test_cancelling_leaves_a_verified_write(store: Store) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    home, clock = store.home, store.clock
     await store.close()
-    async with await Store.open(home, clock=clock) as again:
+    async with await reopened(store) as again:
         assert await again.read(journal.count_by_status) in ({}, {"verified": 1})
 
 
+@pytest.mark.fast_on_postgres
 async def test_concurrent_writes_all_verify(store: Store) -> None:
     outcomes = await asyncio.gather(*(perform(store, CreateMany((f"n_{i}",)), actor="t") for i in range(20)))
     assert all(outcome.ok for outcome in outcomes)

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -20,7 +19,7 @@ from data.models import JournalStatus, NodeKind
 from data.schema import position
 from data.store import Store
 from data.writer import Writer
-from tests.data.crudtools import create_note, event_names, last_entry, rows, sql
+from tests.data.crudtools import create_note, event_names, last_entry, reopened, rows, sql, url_of
 
 # The child dies by a real SIGKILL in the moment in which it would open the connection that verifies:
 # its write is committed, its journal entry is pending.
@@ -38,7 +37,7 @@ from data.store import Store
 from data.writer import Writer
 
 async def main(home, what, argument):
-    store = await Store.open(home, clock=ManualClock(datetime(2026, 1, 15, 9, tzinfo=UTC)))
+    store = await Store.open(home, url=sys.argv[4] or None, clock=ManualClock(datetime(2026, 1, 15, 9, tzinfo=UTC)))
     Writer.fresh = lambda self: os.kill(os.getpid(), signal.SIGKILL)
     if what == "ingest":
         names = [f"section {i}" for i in range(argument)]
@@ -57,14 +56,13 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])))
 """
 
 
-async def kill_in_between(store: Store, what: str, argument: object) -> Path:
-    """Close `store`, let a child write and die, and return the home."""
+async def kill_in_between(store: Store, what: str, argument: object) -> None:
+    """Close `store`, and let a child write and die."""
     await store.close()
-    command = [sys.executable, "-c", CHILD, str(store.home), what, json.dumps(argument)]
+    command = [sys.executable, "-c", CHILD, str(store.home), what, json.dumps(argument), url_of(store) or ""]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: ASYNC221
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert sql(store, "SELECT count(*) FROM journal WHERE status = 'pending'") == [(1,)]
-    return store.home
 
 
 def stored_events(store: Store) -> list[str]:
@@ -73,44 +71,44 @@ def stored_events(store: Store) -> list[str]:
 
 @pytest.mark.parametrize("sections", [pytest.param(3, marks=pytest.mark.slow), 200])
 async def test_a_write_that_stands_is_verified_and_reported_at_the_next_start(store: Store, sections: int) -> None:
-    home = await kill_in_between(store, "ingest", sections)
+    await kill_in_between(store, "ingest", sections)
     assert stored_events(store) == []
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         entry = await last_entry(again)
         assert (entry.status, entry.verified, entry.action) == (JournalStatus.VERIFIED, True, "ingest")
         assert await event_names(again) == ["inbox.admitted"]
         assert rows(again, "node") == sections + 1
-    async with await Store.open(home, clock=store.clock) as third:
+    async with await reopened(store) as third:
         assert await event_names(third) == ["inbox.admitted"], "a second start reports nothing again"
 
 
 async def test_a_write_that_was_altered_is_undone_at_the_next_start(store: Store) -> None:
     node_id = await create_note(store, "title", "old body")
     before = await store.read(nodes.get_node, node_id)
-    home = await kill_in_between(store, "update", node_id)
+    await kill_in_between(store, "update", node_id)
     sql(store, "UPDATE node SET meta = '{}' WHERE id = ?", [node_id])
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         assert await again.read(nodes.get_node, node_id) == before
         entry = await last_entry(again)
         assert (entry.status, entry.verified) == (JournalStatus.ROLLED_BACK, False)
         assert await event_names(again) == ["crud.verification.failed"]
 
 
-async def leave_pending(store: Store, operation: Operation) -> Path:
+async def leave_pending(store: Store, operation: Operation) -> None:
     """Leave what a kill in between leaves, without one: the write committed, its entry pending."""
     assert (await perform(store, operation, actor="t")).ok
     await store.close()
-    newest = "(SELECT max(rowid) FROM journal)"
-    sql(store, f"UPDATE journal SET status = 'pending', verified = 0, after = NULL WHERE rowid = {newest}")
+    newest = "(SELECT max(id) FROM journal)"
+    sql(store, f"UPDATE journal SET status = 'pending', verified = (1 = 0), after = NULL WHERE id = {newest}")
     sql(store, "DELETE FROM event")
-    return store.home
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_row_that_moved_on_since_is_left_alone(store: Store) -> None:
     node_id = await create_note(store, "title", "old body")
-    home = await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
+    await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
     sql(store, "UPDATE node SET body = 'later', version = 3 WHERE id = ?", [node_id])
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         found = await again.read(nodes.get_node, node_id)
         assert found is not None
         assert found.body == "later"
@@ -121,9 +119,9 @@ async def test_a_row_that_moved_on_since_is_left_alone(store: Store) -> None:
 
 async def test_a_row_that_vanished_is_failed(store: Store) -> None:
     drafts = [NodeDraft(NodeKind.DOCUMENT, "handbook"), NodeDraft(NodeKind.SECTION, "section")]
-    home = await leave_pending(store, IngestNodes(drafts, [EdgeDraft(1, 0)]))
+    await leave_pending(store, IngestNodes(drafts, [EdgeDraft(1, 0)]))
     sql(store, "DELETE FROM edge")
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         entry = await last_entry(again)
         assert (entry.status, entry.verified) == (JournalStatus.ROLLED_BACK, False)
         assert (rows(again, "node"), rows(again, "edge")) == (0, 0), "a half write does not stay"
@@ -131,13 +129,13 @@ async def test_a_row_that_vanished_is_failed(store: Store) -> None:
 
 async def test_what_was_undone_before_the_process_ended_is_rolled_back(store: Store) -> None:
     node_id = await create_note(store, "title", "old body")
-    home = await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
+    await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
     ((before,),) = sql(store, "SELECT before FROM journal WHERE status = 'pending'")
     row = json.loads(before)[f"node:{node_id}"]
     columns = ("body", "content_hash", "updated_at", "version")
     values = [row[name] for name in columns]
     sql(store, f"UPDATE node SET {', '.join(f'{name} = ?' for name in columns)}", values)
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         entry = await last_entry(again)
         assert (entry.status, entry.reason) == (JournalStatus.ROLLED_BACK, "it was undone before the process ended")
 
@@ -161,9 +159,9 @@ async def test_a_write_that_could_not_be_read_back_is_finished_later(
 
 async def test_an_entry_nobody_understands_does_not_keep_the_store_shut(store: Store) -> None:
     node_id = await create_note(store, "title", "old body")
-    home = await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
+    await leave_pending(store, UpdateNode(node_id, {"body": "changed body"}))
     sql(store, "UPDATE journal SET expected = replace(expected, 'node:', 'gone:') WHERE status = 'pending'")
-    async with await Store.open(home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         entry = await last_entry(again)
         assert entry.status is JournalStatus.FAILED
         assert "no table 'gone'" in entry.reason
@@ -171,8 +169,8 @@ async def test_an_entry_nobody_understands_does_not_keep_the_store_shut(store: S
 
 async def test_a_batch_is_failed_and_its_state_not_set(store: Store) -> None:
     node_id = await create_note(store, "title")
-    home = await kill_in_between(store, "layout", node_id)
-    async with await Store.open(home, clock=store.clock) as again:
+    await kill_in_between(store, "layout", node_id)
+    async with await reopened(store) as again:
         assert await again.read(state.get_state, "last_vector_layout") is None
         entry = await last_entry(again)
         assert (entry.status, entry.action) == (JournalStatus.FAILED, "batch:layout")

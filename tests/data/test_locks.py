@@ -17,7 +17,7 @@ from data.clock import ManualClock
 from data.errors import HomeLocked, LockLost, StoreError
 from data.locks import LEASE, EngineMutex, HomeLock, lock_holder
 from data.store import Store
-from tests.data.crudtools import rows, sql
+from tests.data.crudtools import heal, reopened, rows, sabotage, sql
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -86,18 +86,19 @@ async def test_an_error_and_a_cancellation_give_it_back(store: Store) -> None:
 
 async def test_a_store_that_cannot_be_written_holds_nobody(store: Store) -> None:
     mutex = EngineMutex(store)
-    sql(store, "CREATE TRIGGER full BEFORE INSERT ON lock BEGIN SELECT RAISE(ABORT, 'no'); END")
+    sabotage(store, "CREATE TRIGGER full_up BEFORE INSERT ON lock BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(StoreError):
         async with mutex.hold("learning"):
             pytest.fail("it was never taken")
     assert (await mutex.status()).waiting == ()
-    sql(store, "DROP TRIGGER full")
+    heal(store, "full_up", "lock")
     async with mutex.hold("learning"):
         assert (await mutex.status()).holder == "learning"
 
 
+@pytest.mark.fast_on_postgres
 async def test_another_process_waits_until_it_is_released(store: Store, clock: ManualClock) -> None:
-    async with await Store.open(store.home, clock=clock) as other:
+    async with await reopened(store) as other:
         theirs = EngineMutex(other)
         entered = False
 
@@ -151,7 +152,7 @@ async def test_a_dead_holder_is_taken_from(
 
 
 async def test_a_jump_of_the_wall_clock_takes_nothing_from_a_living_holder(store: Store, clock: ManualClock) -> None:
-    async with await Store.open(store.home, clock=clock) as other, EngineMutex(store).hold("learning"):
+    async with await reopened(store) as other, EngineMutex(store).hold("learning"):
         entered: list[bool] = []
 
         async def work() -> None:

@@ -31,6 +31,7 @@ from data.schema import state as state_table
 from data.store import Store
 from data.tx import Tx
 from data.writer import Writer
+from tests.data.crudtools import reopened
 
 NOBODY = 65534
 
@@ -39,6 +40,7 @@ def count_state(conn: Connection) -> int:
     return len(conn.execute(select(state_table)).all())
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_failing_write_keeps_nothing_and_sends_nothing(store: Store) -> None:
     def fails(tx: Tx) -> None:
         state.set_state(tx, "half", 1)
@@ -53,6 +55,7 @@ async def test_a_failing_write_keeps_nothing_and_sends_nothing(store: Store) -> 
     assert subscription.ready() == ()
 
 
+@pytest.mark.sqlite_only
 async def test_home_is_private_and_database_is_durable(store: Store) -> None:
     assert stat.S_IMODE(store.home.stat().st_mode) == 0o700
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
@@ -68,6 +71,7 @@ async def test_home_is_private_and_database_is_durable(store: Store) -> None:
     assert await store.on_writer(pragmas) == ["wal", 2, 1, 10_000]
 
 
+@pytest.mark.sqlite_only
 async def test_only_closing_a_journal_entry_does_not_wait_for_the_disk(store: Store) -> None:
     def levels(writer: Writer) -> list[int]:
         seen = []
@@ -92,6 +96,7 @@ async def test_foreign_keys_are_enforced(store: Store) -> None:
         await store.write(orphan)
 
 
+@pytest.mark.fast_on_postgres
 async def test_readers_cannot_write(store: Store) -> None:
     def sneaky(conn: Connection) -> None:
         conn.execute(text("DELETE FROM state"))
@@ -102,6 +107,7 @@ async def test_readers_cannot_write(store: Store) -> None:
         assert caught.value.reason == "read_only"
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_read_sees_one_snapshot(store: Store) -> None:
     await store.write(state.set_state, "a", 1)
     written = threading.Event()
@@ -141,7 +147,7 @@ async def test_cancelling_the_caller_does_not_tear_a_write(store: Store) -> None
     assert await store.read(count_state) == 0
     go_on.set()
     await store.close()
-    async with await Store.open(store.home, clock=store.clock) as again:
+    async with await reopened(store) as again:
         assert await again.read(state.all_state) == {"first": 1, "second": 2}
     assert [event.name for event in subscription.ready()] == ["daemon.started"]
 
@@ -153,7 +159,7 @@ async def test_close_waits_for_writes_handed_over(store: Store) -> None:
     await asyncio.gather(*writes)
     with pytest.raises(StoreClosed):
         await store.read(count_state)
-    async with await Store.open(store.home) as again:
+    async with await reopened(store) as again:
         assert await again.read(count_state) == 50
 
 
@@ -184,8 +190,9 @@ async def test_a_slow_subscriber_loses_its_oldest_events_and_knows(store: Store)
     assert subscription.ready() == ()
 
 
+@pytest.mark.fast_on_postgres
 async def test_two_stores_write_the_same_database(store: Store) -> None:
-    async with await Store.open(store.home, clock=store.clock) as other:
+    async with await reopened(store) as other:
 
         def count_up(tx: Tx) -> None:
             state.set_state(tx, "count", (state.get_state(tx.conn, "count") or 0) + 1)
@@ -219,6 +226,7 @@ async def test_processes_that_start_at_once_share_an_empty_home(tmp_path: Path) 
         assert await store.read(state.get_state, "count") == 40
 
 
+@pytest.mark.sqlite_only
 async def test_a_full_disk_is_said_and_overcome(store: Store) -> None:
     def limit(writer: Writer, pages: int) -> None:
         with writer.transaction() as tx:
@@ -234,6 +242,7 @@ async def test_a_full_disk_is_said_and_overcome(store: Store) -> None:
     assert await store.read(count_state) == 1
 
 
+@pytest.mark.sqlite_only
 async def test_a_database_that_turned_read_only_still_serves_reads(store: Store) -> None:
     await store.write(state.set_state, "kept", 1)
 
@@ -251,6 +260,7 @@ async def test_a_database_that_turned_read_only_still_serves_reads(store: Store)
     await store.write(state.set_state, "again", 1)
 
 
+@pytest.mark.sqlite_only
 async def test_a_lock_held_too_long_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def impatient(writer: Writer) -> None:
         with writer.transaction() as tx:
@@ -327,6 +337,7 @@ async def test_a_file_that_is_no_database_is_named_and_kept(tmp_path: Path, cont
     assert path.read_bytes() == content
 
 
+@pytest.mark.sqlite_only
 async def test_a_truncated_database_is_named(store: Store) -> None:
     await store.close()
     size = store.path.stat().st_size
@@ -336,6 +347,7 @@ async def test_a_truncated_database_is_named(store: Store) -> None:
         await Store.open(store.home)
 
 
+@pytest.mark.sqlite_only
 async def test_an_overwritten_page_is_found_at_use(store: Store) -> None:
     await store.write(state.set_state, "a", "x" * 20_000)
     await store.close()
@@ -349,6 +361,7 @@ async def test_an_overwritten_page_is_found_at_use(store: Store) -> None:
             await again.read(state.all_state)
 
 
+@pytest.mark.sqlite_only
 async def test_a_newer_database_is_refused(store: Store) -> None:
     await store.close()
     other = sqlite3.connect(store.path)
@@ -384,6 +397,7 @@ def test_importing_the_store_stays_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.sqlite_only
 async def test_opening_a_current_database_loads_no_alembic(store: Store) -> None:
     await store.close()
     code = (

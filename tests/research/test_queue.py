@@ -30,6 +30,7 @@ from data.tasks import (
 from data.tx import Tx
 from research.admission import Budget, budget_of
 from research.queue import QueuePolicy, ResearchQueue, remaining_budget
+from tests.data.crudtools import reopened
 
 NAMES = """
     printer kerberos outlook firewall certificate backup mailbox scanner proxy wireless keyboard database monitor
@@ -113,18 +114,19 @@ async def test_every_origin_and_every_active_state_counts(queue: ResearchQueue, 
     assert await remaining_budget(queue.store, queue.policy, clock.now() + timedelta(days=1)) == Budget(9, 12, 0, 3)
 
 
-async def test_a_restart_at_midnight_starts_the_new_utc_day(tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_restart_at_midnight_starts_the_new_utc_day(store: Store, clock: ManualClock) -> None:
     policy = QueuePolicy(max_tasks_per_day=2)
     clock.jump(datetime(2026, 1, 15, 23, 59, 50, tzinfo=UTC))
-    async with await Store.open(tmp_path / "home", clock=clock) as store:
-        for number in range(2):
-            await finished(ResearchQueue(store, policy), topic(number))
-        assert (await ResearchQueue(store, policy).budget()).remaining == 0
+    for number in range(2):
+        await finished(ResearchQueue(store, policy), topic(number))
+    assert (await ResearchQueue(store, policy).budget()).remaining == 0
+    before = await ResearchQueue(store, policy).totals()
+    await store.close()
     clock.advance(20)
-    async with await Store.open(tmp_path / "home", clock=clock) as store:
-        queue = ResearchQueue(store, policy)
+    async with await reopened(store) as again:
+        queue = ResearchQueue(again, policy)
         assert (await queue.budget()).remaining == 2
-        assert await queue.totals() == await ResearchQueue(store, policy).totals()
+        assert await queue.totals() == before
         assert (await queue.totals()).completed_total == 2
         assert queue.own_totals()["completed"] == 0
 
@@ -139,11 +141,11 @@ async def test_a_day_that_was_lived_through_too_early_does_not_count_today(
     assert (await queue.budget()).completed_today == 0
 
 
+@pytest.mark.fast_on_postgres
 @pytest.mark.parametrize("origin", [TaskOrigin.SCANNER, TaskOrigin.API])
-async def test_fifty_at_once_never_overrun_the_budget(tmp_path: Path, clock: ManualClock, origin: TaskOrigin) -> None:
-    home = tmp_path / "home"
-    async with await Store.open(home, clock=clock) as one, await Store.open(home, clock=clock) as two:
-        queues = [ResearchQueue(store, QueuePolicy(max_tasks_per_day=12)) for store in (one, two)]
+async def test_fifty_at_once_never_overrun_the_budget(store: Store, clock: ManualClock, origin: TaskOrigin) -> None:
+    async with await reopened(store) as other:
+        queues = [ResearchQueue(one, QueuePolicy(max_tasks_per_day=12)) for one in (store, other)]
         results = await asyncio.gather(
             *(queues[number % 2].enqueue(ask(topic(number)), origin) for number in range(50))
         )
@@ -221,6 +223,7 @@ async def test_a_repeat_with_another_error_code_is_another_task(queue: ResearchQ
     assert (await queue.enqueue(ask("VPN bricht mit Fehler 691 ab"), TaskOrigin.SCANNER)).outcome == "created"
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_twin_of_a_running_task_waits_and_goes_with_its_completion(
     queue: ResearchQueue, clock: ManualClock
 ) -> None:
@@ -398,11 +401,11 @@ async def test_workers_take_the_highest_priority_then_the_oldest(queue: Research
     assert await queue.reserve("w4") is None
 
 
-async def test_workers_on_two_stores_never_take_one_task_twice(tmp_path: Path, clock: ManualClock) -> None:
-    home = tmp_path / "home"
+@pytest.mark.fast_on_postgres
+async def test_workers_on_two_stores_never_take_one_task_twice(store: Store) -> None:
     policy = QueuePolicy(max_tasks_per_day=50)
-    async with await Store.open(home, clock=clock) as one, await Store.open(home, clock=clock) as two:
-        queues = [ResearchQueue(store, policy) for store in (one, two)]
+    async with await reopened(store) as other:
+        queues = [ResearchQueue(one, policy) for one in (store, other)]
         for number in range(20):
             await add(queues[0], topic(number))
         taken: list[str] = []
@@ -417,7 +420,7 @@ async def test_workers_on_two_stores_never_take_one_task_twice(tmp_path: Path, c
         assert len(taken) == len(set(taken)) == 20
         assert (await queues[1].totals()).completed_total == 20
         pending = select(func.count()).select_from(journal).where(journal.c.status != "verified")
-        assert await one.read(lambda conn: conn.execute(pending).scalar_one()) == 0
+        assert await store.read(lambda conn: conn.execute(pending).scalar_one()) == 0
 
 
 async def test_a_task_whose_write_is_not_verified_yet_is_not_reserved(queue: ResearchQueue) -> None:
@@ -432,6 +435,7 @@ async def test_a_task_whose_write_is_not_verified_yet_is_not_reserved(queue: Res
     assert await queue.reserve("w1") is not None
 
 
+@pytest.mark.fast_on_postgres
 async def test_a_lease_that_runs_out_gives_the_task_back_until_it_has_failed_three_times(
     tmp_path: Path, queue: ResearchQueue, clock: ManualClock
 ) -> None:

@@ -257,6 +257,7 @@ async def test_a_long_list_is_kept_short_without_losing_what_led_to_a_task(
     assert [entry.decision for entry in stored] == ["created"] * 3 + ["rejected"]
 
 
+@pytest.mark.fast_on_postgres
 async def test_two_scans_at_once_never_overrun_the_budget(
     store: Store, tickets: dict[str, str], queue: ResearchQueue, planner: ExtractiveReasoner
 ) -> None:

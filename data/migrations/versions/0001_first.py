@@ -1,9 +1,11 @@
-"""The first schema: the tables of `data.schema`, and the FTS5 tables that Core does not know."""
+"""The first schema: the tables of `data.schema`, and full text, which Core does not know."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+
+from data.migrations import postgres
 
 revision = "0001"
 down_revision = None
@@ -33,8 +35,15 @@ def upgrade() -> None:
     _create_position()
     _create_research_task()
     _create_scan_decision()
+    if op.get_bind().dialect.name == "postgresql":
+        postgres.create_full_text(op.get_bind())
+        return
     _create_node_fts()
     _create_library_fts()
+
+
+# Nanoseconds and sizes of files need 64 bits, which an integer of SQLite always has.
+_WHOLE = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 
 
 def downgrade() -> None:
@@ -96,7 +105,7 @@ def _create_article_attempt() -> None:
 def _create_event() -> None:
     op.create_table(
         "event",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", _WHOLE, autoincrement=True, nullable=False),
         sa.Column("at", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("level", sa.Text(), nullable=False),
@@ -180,8 +189,8 @@ def _create_library_document() -> None:
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("base_url", sa.Text(), nullable=False),
         sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("mtime_ns", sa.Integer(), nullable=False),
+        sa.Column("size", _WHOLE, nullable=False),
+        sa.Column("mtime_ns", _WHOLE, nullable=False),
         sa.Column("published_at", sa.Text(), nullable=True),
         sa.Column("meta", sa.Text(), nullable=False),
         sa.Column("indexed_at", sa.Text(), nullable=False),
@@ -346,7 +355,7 @@ def _create_neighbour() -> None:
 def _create_node_text() -> None:
     op.create_table(
         "node_text",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", _WHOLE, nullable=False),
         sa.Column("node_id", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["node_id"], ["node.id"], name=op.f("fk_node_text_node_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_node_text")),
