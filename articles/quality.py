@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from articles.agreement import agreement, missing_code, missing_numbers
+from articles.agreement import agreement, missing_code, missing_numbers, verdict
 from articles.markup import markup_faults
 from articles.phrases import lead_in_text
 from articles.plaintext import plain, prose_words, run_index
@@ -144,6 +144,23 @@ def check_steps(case: _Case) -> Iterator[Finding]:
             near = _cosine(case.embedder, item.text, " ".join(map(plain, quotes)))
             if near < case.policy.min_step_cosine:
                 yield Finding("ungrounded_step", place, f"meaning too far from its citation ({near:.2f})")
+
+
+def check_claims(case: _Case) -> Iterator[Finding]:
+    """`ungrounded_claim`, `ungrounded_fact`, `altered_step`: says something else than its citation.
+
+    Words, numbers, names, negations and order alone; the claim review judges meaning beside them and lets one claim in
+    ten be less than supported. What contradicts its citation, or is not in it, is not let through by that tenth.
+    """
+    for place, item in items(case.article):
+        quotes = [citation.quote for citation in item.citations]
+        if not quotes:
+            continue
+        code = item.code if isinstance(item, Step) else ""
+        judged, reason = verdict(agreement(item_text(item), quotes, case.article.language, code), 1.0)
+        if judged in {"contradicted", "unsupported"}:
+            kind = {Claim: "ungrounded_claim", Step: "altered_step", Fact: "ungrounded_fact"}[type(item)]
+            yield Finding(kind, place, reason)
 
 
 def _cosine(embedder: Embedder, one: str, other: str) -> float:
@@ -316,6 +333,7 @@ CHECKS: Final[tuple[Callable[[_Case], Iterator[Finding]], ...]] = (
     check_commands,
     check_depth,
     check_steps,
+    check_claims,
     check_repetition,
     check_placeholders,
     check_language,

@@ -1,0 +1,263 @@
+"""In which points a sentence says something else than the text it cites, although it uses its words (pure).
+
+A sentence can hold nine words in ten of its citation and still turn it round: another number, another unit, a "not"
+more or less, the other product, must for may, after for before. Each check looks at the clause of the citation that a
+clause of the sentence retells, and names what it found; where it finds nothing, words and meaning decide
+(`articles/agreement.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from articles.claimwords import are_opposites, force_of, number_of, order_words, unit_of
+from articles.clauses import NAME, Clause, Difference, Pair, Word, paired
+from articles.negation import negated_words, negation
+from articles.places import exchanged, misplaced, replaced, replaced_pairs
+
+__all__ = ["Difference", "differences"]
+
+
+def differences(text: str, quotes: Sequence[str], language: str) -> tuple[Difference, ...]:
+    """Return in which points `text` says something else than `quotes`; empty where none shows."""
+    pair = paired(text, quotes, language)
+    if not pair.mine or not pair.cited:
+        return ()
+    return tuple(dict.fromkeys(found for check in _CHECKS for found in check(pair)))
+
+
+# -- numbers and units ----------------------------------------------------------------------------------------------
+
+
+def _spelled_numbers(pair: Pair) -> Iterator[Difference]:
+    """A number in letters that the citation holds neither in letters nor in digits."""
+    for clause in pair.mine:
+        for word in clause.words:
+            if number_of(word.text) and word.root not in pair.held:
+                yield Difference("number", word.raw)
+
+
+def _units(pair: Pair) -> Iterator[Difference]:
+    """Another unit where the cited clause or sentence has one: days for hours, MiB/s for KiB/s."""
+    theirs = {unit_of(word.text) for clause in pair.cited for word in clause.words} - {""}
+    for clause in pair.mine:
+        for word in clause.words:
+            if theirs and (unit := unit_of(word.text)) and unit not in theirs:
+                yield Difference("unit", word.raw)
+    yield from _moved_units(pair)
+
+
+_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*%?")
+_RANGE: Final = frozenset({"to", "or", "and", "bis", "oder", "und", "-"})
+
+
+def _moved_units(pair: Pair) -> Iterator[Difference]:
+    """A number with a unit that stands with other numbers only: four days, where it is four hours and five days."""
+    cited = _with_units(pair.cited)
+    named = {unit for units in cited.values() for unit in units}
+    for number, units in _with_units(pair.mine).items():
+        if (units & named and not units & cited.get(number, set())) or (
+            cited.get(number) and not units & cited[number]
+        ):
+            yield Difference("unit", f"{number} {min(units)}")
+
+
+def _with_units(among: Sequence[Clause]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for clause in among:
+        waiting: list[str] = []
+        for word in clause.words:
+            if _FIGURE.fullmatch(word.root):
+                waiting.append(word.root)
+            elif unit := unit_of(word.text):
+                for number in waiting:
+                    found.setdefault(number, set()).add(unit)
+                waiting = []
+            elif word.text not in _RANGE:
+                waiting = []
+    return found
+
+
+def _number_order(pair: Pair) -> Iterator[Difference]:
+    """Two numbers of one cited sentence the other way round: they have changed places."""
+    cited: dict[int, list[str]] = {}
+    for clause in pair.cited:
+        cited.setdefault(clause.sentence, []).extend(_figures(clause))
+    mine: dict[int, list[str]] = {}
+    for clause in pair.mine:
+        mine.setdefault(clause.sentence, []).extend(_figures(clause))
+    for numbers in mine.values():
+        for one, two in pairwise(numbers):
+            holders = [row for row in cited.values() if one in row and two in row]
+            if one == two or not holders or any(_follows(row, one, two) for row in holders):
+                continue
+            if not all(_company(pair.mine, number) & _company(pair.cited, number) for number in (one, two)):
+                yield Difference("exchanged", f"{one} and {two}")
+
+
+def _company(among: Sequence[Clause], number: str) -> frozenset[str]:
+    """Return the content words right before and right behind a number."""
+    found: set[str] = set()
+    for clause in among:
+        said = [word for word in clause.words if word.content]
+        for index, word in enumerate(said):
+            if word.root == number:
+                found.update(near.root for near in said[max(0, index - 1) : index + 2] if near is not word)
+    return frozenset(found)
+
+
+def _follows(row: Sequence[str], one: str, two: str) -> bool:
+    return two in row[row.index(one) + 1 :]
+
+
+def _figures(clause: Clause) -> list[str]:
+    return [word.root for word in clause.words if _FIGURE.fullmatch(word.root)]
+
+
+# -- opposites, force, names ------------------------------------------------------------------------------------------
+
+
+def _opposites(pair: Pair) -> Iterator[Difference]:
+    """A word whose opposite stands in what is retold, where the sentence does not say that opposite too."""
+    for clause, other in pair.matched:
+        among = pair.sentence_of(other) if other is not None else pair.cited
+        near = {word.root: word for part in among for word in part.words}
+        for word in clause.words:
+            if word.code or word.root in near:
+                continue
+            for root, theirs in near.items():
+                if root not in pair.said and are_opposites(word.text, theirs.text):
+                    yield Difference("opposite", f"{word.raw} for {theirs.raw}")
+
+
+def _force(pair: Pair) -> Iterator[Difference]:
+    """Must where the citation says may or should; may where it says must."""
+    for clause, other in pair.matched:
+        if other is None or not clause.retells(other):
+            continue
+        mine = force_of([word.text for word in clause.words])
+        if clause.negated and not any(word.text.startswith(("must", "muss", "muess")) for word in clause.words):
+            mine -= {3}  # what is not needed is no duty
+        own = force_of([word.text for word in other.words])
+        wide = force_of([word.text for part in pair.sentence_of(other) for word in part.words])
+        if 3 in mine and own and 3 not in wide:
+            yield Difference("force", "must for less")
+        elif mine and 3 not in mine and 2 not in mine and 3 in own and own == wide:
+            yield Difference("force", "may for must")
+
+
+_WHOLE: Final = 4
+_SHORT_FORM: Final = 3
+
+
+def _names(pair: Pair) -> Iterator[Difference]:
+    """A name that is not cited: capitals inside, digits, all capitals; in English any capital within a sentence."""
+    cited = {part.lower() for clause in pair.cited for word in clause.words for part in _parts(word)}
+    initials = _initials(pair.cited)
+    sentence = -1
+    for clause in pair.mine:
+        for index, word in enumerate(clause.words):
+            first = index == 0 and clause.sentence != sentence
+            if word.code:
+                continue
+            for part in _parts(word):
+                proper = pair.language == "en" and not first and part[:1].isupper()
+                if not (proper or NAME.fullmatch(part)) or part.lower() in cited:
+                    continue
+                folded = word.text if part == word.raw else part.lower()
+                if folded in initials or word.root in pair.held or any(_within(folded, other) for other in cited):
+                    continue
+                yield Difference("name", word.raw)
+        sentence = clause.sentence
+
+
+def _within(one: str, other: str) -> bool:
+    return len(one) > _WHOLE and len(other) > _WHOLE and (one in other or other in one)
+
+
+def _parts(word: Word) -> list[str]:
+    return [part for part in re.split(r"[-/+()]", word.raw) if part]
+
+
+def _initials(among: Sequence[Clause]) -> frozenset[str]:
+    """Return the abbreviations that runs of the cited words would have."""
+    found: set[str] = set()
+    for clause in among:
+        letters = "".join(part[0].lower() for word in clause.words for part in _parts(word))
+        found.update(letters[i : i + size] for size in range(_SHORT_FORM, 7) for i in range(len(letters) - size + 1))
+    return frozenset(found)
+
+
+# -- order ----------------------------------------------------------------------------------------------------------
+
+
+def _order(pair: Pair) -> Iterator[Difference]:
+    """What comes first, what is the cause, what is taken instead: the two sides have changed places."""
+    for kind in ("order", "cause", "instead"):
+        mine = _sides(pair.mine, kind)
+        theirs = _sides(pair.cited, kind)
+        for one in mine:
+            for other in theirs:
+                straight = _common(one[0], other[0]) + _common(one[1], other[1])
+                crossed = _common(one[0], other[1]) + _common(one[1], other[0])
+                if crossed > straight and _common(one[0], other[1]) and _common(one[1], other[0]):
+                    yield Difference(kind if kind == "order" else "order", f"{kind} turned round")
+                    return
+
+
+_EDGE: Final = Word("|", "|", "|", False)
+_Sides = tuple[frozenset[str], frozenset[str]]
+
+
+def _common(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (min(len(one), len(other)) or 1)
+
+
+def _sides(among: Sequence[Clause], kind: str) -> list[_Sides]:
+    """Return (first, second) of each connection: earlier and later, cause and effect, taken and left."""
+    table = order_words(kind)
+    found: list[_Sides] = []
+    by_sentence: dict[int, list[Clause]] = {}
+    for clause in among:
+        by_sentence.setdefault(clause.sentence, []).append(clause)
+    for sentence in by_sentence.values():
+        words = [word for clause in sentence for word in (*clause.words, _EDGE)]
+        for index, word in enumerate(words):
+            name = next((name for name, listed in table.items() if word.text in listed), None)
+            if name is None:
+                continue
+            before, behind = words[:index], words[index + 1 :]
+            if all(one is _EDGE for one in before):  # "Before B, A"
+                cut = next((i for i, one in enumerate(behind) if one is _EDGE), len(behind))
+                before, behind = behind[cut:], behind[:cut]
+            sides = _roots(before), _roots(behind)
+            if not sides[0] or not sides[1]:
+                continue
+            # "A before B", "A, then B", "A leads to B": in this order; "A after B", "A because B": the other way
+            turned = name in {"later_first", "because"}
+            found.append((sides[1], sides[0]) if turned else sides)
+    return found
+
+
+def _roots(words: Sequence[Word]) -> frozenset[str]:
+    return frozenset(word.root for word in words if word.content)
+
+
+_CHECKS: Final[tuple[Callable[[Pair], Iterator[Difference]], ...]] = (
+    _spelled_numbers,
+    _units,
+    _number_order,
+    negation,
+    negated_words,
+    _opposites,
+    _force,
+    _names,
+    replaced,
+    replaced_pairs,
+    exchanged,
+    misplaced,
+    _order,
+)

@@ -1,0 +1,119 @@
+"""A "not" more or less than in what a sentence retells (pure).
+
+Compared are clauses that retell one another, so that a sentence which takes one clause out of a long quote is not
+measured by the "not" of another clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from articles.claimwords import force_of, word_set_of
+from articles.clauses import Clause, Difference, Pair
+
+__all__ = ["negated_words", "negation"]
+
+
+def negation(pair: Pair) -> Iterator[Difference]:
+    """A "not" more or less than in what is retold, or the same number of them on other clauses."""
+    groups: dict[int, list[Clause]] = {}
+    others: dict[int, tuple[Clause, ...]] = {}
+    for clause, other in pair.matched:
+        if other is None:
+            continue
+        told = _told(clause, other, pair) if clause.retells(other) else _sharing(clause, pair.sentence_of(other))
+        groups.setdefault(id(other), []).append(clause)
+        others[id(other)] = told
+    turned = [
+        key for key, told in others.items() if _negated(groups[key]) != _negated(told) and _most(groups[key], told)
+    ]
+    if not turned:
+        for key, told in others.items():
+            if _negated(told) and _excludes(told) and not _limits(pair.mine):
+                yield Difference("negation", "the exception is left out")
+            del key
+        return
+    mine = sum(clause.negated for clause in pair.mine)
+    cited = sum(_negated(told) for told in others.values())
+    if (mine != cited or len(turned) > 1) and not _only_for_except(pair, turned, others):
+        yield Difference("negation", " ".join(word.raw for word in groups[turned[0]][0].words))
+
+
+def _told(clause: Clause, other: Clause, pair: Pair) -> tuple[Clause, ...]:
+    """Return `other` with those clauses of its sentence that `clause` takes more words from: two clauses made one."""
+    told = [other]
+    for part in pair.sentence_of(other):
+        new = (clause.roots & part.roots) - other.roots
+        if part is not other and new and len(new) + len(clause.neighbours & part.neighbours) >= _JOINED:
+            told.append(part)
+    return tuple(told)
+
+
+_JOINED: Final = 2
+"""Words, and pairs of them, that a clause has from a second cited one where it retells both."""
+
+
+def _sharing(clause: Clause, among: Sequence[Clause]) -> tuple[Clause, ...]:
+    return tuple(other for other in among if clause.roots & other.roots)
+
+
+def negated_words(pair: Pair) -> Iterator[Difference]:
+    """The very word that is denied on one side, and never on the other."""
+    if _limits(pair.mine) or _limits(pair.cited):
+        return
+    for denied, other in ((pair.mine, pair.cited), (pair.cited, pair.mine)):
+        free = _words_denied(other, denied=False) - _words_denied(other, denied=True)
+        for root in sorted((_words_denied(denied, denied=True) - _words_denied(denied, denied=False)) & free):
+            if root.isalpha() and not force_of([root]):
+                yield Difference("negation", root)
+
+
+_PLAIN_NOT: Final = frozenset({"not", "cannot", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "won't"})
+"""In English the word behind these is the one denied; German denies from any place of a clause."""
+
+
+def _words_denied(among: Sequence[Clause], *, denied: bool) -> frozenset[str]:
+    """Return the words right behind a negating word, or all words of clauses without one."""
+    found: set[str] = set()
+    for clause in among:
+        if not denied and not clause.negated:
+            found |= clause.roots
+        if denied and clause.negated:
+            for index, word in enumerate(clause.words):
+                if word.text in _PLAIN_NOT:
+                    found.update(next(([one.root] for one in clause.words[index + 1 :] if one.content), []))
+    return frozenset(found)
+
+
+def _negated(among: Sequence[Clause]) -> bool:
+    return any(clause.negated for clause in among)
+
+
+def _most(mine: Sequence[Clause], told: Sequence[Clause]) -> bool:
+    """Tell whether what `mine` says is for the most part what `told` says."""
+    roots = frozenset().union(*(clause.roots for clause in mine))
+    theirs = frozenset().union(*(clause.roots for clause in told))
+    common = len(roots & theirs)
+    return common * 2 >= min(len(roots), len(theirs))
+
+
+def _has(among: Sequence[Clause], name: str) -> bool:
+    return any(word.text in word_set_of(name) for clause in among for word in clause.words)
+
+
+def _excludes(among: Sequence[Clause]) -> bool:
+    return any(word.text in {"except", "ausser"} for clause in among for word in clause.words)
+
+
+def _limits(among: Sequence[Clause]) -> bool:
+    return _has(among, "except") or _has(among, "only")
+
+
+def _only_for_except(pair: Pair, turned: Sequence[int], others: Mapping[int, tuple[Clause, ...]]) -> bool:
+    """Tell whether "not … except" stands on one side and "only" on the other: they say the same."""
+    told = [clause for key in turned for clause in others[key]]
+    whole = [clause for one in told for clause in pair.sentence_of(one)]
+    if _negated(pair.mine):
+        return _has(pair.mine, "except") and _has(told, "only")
+    return _has(pair.mine, "only") and _has(whole, "except")
