@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import pickle
 import resource
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ PROFILES = {
     "quick": {"consolidate": 10_000, "enqueue": 10_000, "opportunities": 10_000},
     "full": {"consolidate": 100_000, "enqueue": 10_000, "opportunities": 100_000},
 }
-ENQUEUED = 200
+ENQUEUED = 150
 
 
 # ----------------------------------------------------------------------------------------- consolidation
@@ -91,9 +92,10 @@ def consolidate_rows(count: int, rounds: int) -> list[Row]:
 
 
 def _child_peak(taken: list[Any]) -> dict[str, float]:
-    """Return the peak resident memory in MB of a process that loads the features and consolidates, and nothing else."""
+    """Return the peak resident memory in MB of a process that reads the features one by one and consolidates."""
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
-        pickle.dump(taken, file, protocol=pickle.HIGHEST_PROTOCOL)
+        for start in range(0, len(taken), 1_000):
+            pickle.dump(taken[start : start + 1_000], file, protocol=pickle.HIGHEST_PROTOCOL)
         file.flush()
         command = [sys.executable, "-m", "benchmarks.queue", "--child", file.name]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -105,10 +107,13 @@ def _child(path: Path) -> None:
     from research.consolidation import keepers
     from research.duplicates import DuplicatePolicy
 
-    with path.open("rb") as file:
-        taken = pickle.load(file)
+    def stored() -> Iterator[Any]:
+        with path.open("rb") as file, contextlib.suppress(EOFError):
+            while True:
+                yield from pickle.load(file)
+
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    keepers(taken, DuplicatePolicy())
+    keepers(stored(), DuplicatePolicy())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"peak MB": peak, "MB before": before}))
 
@@ -130,7 +135,7 @@ async def _enqueue_rows(active: int) -> list[Row]:
 
     row, bare = Row("enqueue", "one task, verified", active), Row("enqueue", "bare insert, committed", active)
     with tempfile.TemporaryDirectory() as folder:
-        async with Store.open(Path(folder) / "brain.db") as store:
+        async with await Store.open(Path(folder) / "home") as store:
             queue = ResearchQueue(store, QueuePolicy(max_tasks_per_day=10 * active))
             more = shapes(active + ENQUEUED, seed=3)
             await store.write(_fill, more[:active])

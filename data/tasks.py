@@ -5,7 +5,7 @@ Reading only; the writes are in `data.crud.tasks` (verified) and `data.crud.leas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -212,9 +212,11 @@ EnqueueDecision = Add | Merge | Reject
 # ------------------------------------------------------------------------------------------------ reading
 
 
-def task_of(row: Row[Any]) -> Task:
-    """Return the record of one row of `research_task`."""
+def task_of(row: Row[Any], *, without: Iterable[str] = ()) -> Task:
+    """Return the record of one row of `research_task`; columns of other names are named in `without`."""
     values = dict(row._mapping)
+    for name in without:
+        del values[name]
     values["seeds"] = tuple(values["seeds"])
     values["questions"] = tuple(values["questions"])
     values["article_type"] = None if values["article_type"] is None else ArticleType(values["article_type"])
@@ -319,8 +321,14 @@ def is_pending(conn: Connection, task_id: str) -> bool:
     return conn.execute(query.limit(1)).first() is not None
 
 
-def load_snapshot(conn: Connection, now: datetime, history: timedelta) -> QueueSnapshot:
-    """Return what an enqueueing at `now` is decided on; finished tasks reach back `history`."""
+def load_snapshot(
+    conn: Connection, now: datetime, history: timedelta, active: Callable[[int], tuple[Task, ...]] | None = None
+) -> QueueSnapshot:
+    """Return what an enqueueing at `now` is decided on; finished tasks reach back `history`.
+
+    `active` returns the active tasks, told how many there are; without it they are read.
+    """
+    counts = count_tasks(conn, now)
     finished = and_(
         research_task.c.state.in_([TaskState.COMPLETED.value, TaskState.FAILED.value]),
         research_task.c.finished_at >= now - history,
@@ -329,8 +337,8 @@ def load_snapshot(conn: Connection, now: datetime, history: timedelta) -> QueueS
     known = known_articles(conn)
     return QueueSnapshot(
         now=now,
-        counts=count_tasks(conn, now),
-        active=tuple(active_tasks(conn)),
+        counts=counts,
+        active=tuple(active_tasks(conn)) if active is None else active(counts.active),
         finished=tuple(_tasks(conn, finished)),
         articles=tuple(entry for entry in known if entry.state is not ArticleState.REJECTED),
         refused=tuple(_tasks(conn, cancelled)),

@@ -6,7 +6,7 @@ neither two scans nor a scan and a person can overrun the budget or queue the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,6 +15,7 @@ from data.clock import utc_day_start
 from data.models import Task, TaskOrigin, TaskState
 from data.tasks import Add, EnqueueDecision, KnownArticle, Merge, QueueSnapshot, Reject, TaskCounts, TaskRequest
 from data.text import label_key, normalise
+from research.duplicate_index import DuplicateIndex
 from research.duplicates import (
     ALGORITHM,
     DuplicatePolicy,
@@ -31,6 +32,7 @@ __all__ = [
     "FAILED_BEFORE",
     "REFUSED_BY_OPERATOR",
     "SEMANTIC_DUPLICATE",
+    "ActiveIndex",
     "Budget",
     "QueuePolicy",
     "budget_of",
@@ -114,9 +116,13 @@ def request_shape(request: TaskRequest) -> TaskShape:
 
 
 def decide_enqueue(
-    request: TaskRequest, origin: TaskOrigin, snapshot: QueueSnapshot, policy: QueuePolicy
+    request: TaskRequest,
+    origin: TaskOrigin,
+    snapshot: QueueSnapshot,
+    policy: QueuePolicy,
+    index: ActiveIndex | None = None,
 ) -> EnqueueDecision:
-    """Return what becomes of `request`: a task, part of another one, or a reason why not.
+    """Return what becomes of `request`: a task, part of another, or a reason why not; `index` holds the active tasks.
 
     In order: an active duplicate takes it in; what is answered or unwanted is not queued again; then the
     budget. People may queue beyond the budget, onto the next UTC day; nobody else may.
@@ -124,7 +130,7 @@ def decide_enqueue(
     if not label_key(normalise(request.topic)):
         return Reject("empty_topic", "a task needs a topic")
     shape = request_shape(request)
-    waiting, worked_on = _active_duplicates(shape, snapshot, policy)
+    waiting, worked_on = _active_duplicates(shape, snapshot, policy, index)
     if waiting is not None:
         return _merge(request, origin, waiting, policy)
     if worked_on is not None and origin is TaskOrigin.SCANNER:
@@ -208,12 +214,42 @@ def find_refusal(shape: TaskShape, origin: TaskOrigin, snapshot: QueueSnapshot, 
     return None
 
 
+class ActiveIndex:
+    """The active tasks that may be duplicates of a request, without comparing it with all of them."""
+
+    def __init__(self, policy: DuplicatePolicy) -> None:
+        self._index = DuplicateIndex(policy)
+        self._tasks: dict[str, Task] = {}
+        self._by_key: dict[str, set[str]] = {}
+
+    def update(self, changes: Mapping[str, Task | None]) -> None:
+        """Take in tasks as they are now; None is one that is no longer active."""
+        for task_id, task in changes.items():
+            known = self._tasks.pop(task_id, None)
+            if known is not None:
+                self._by_key[known.dedupe_key].discard(task_id)
+            if task is None:
+                self._index.remove(task_id)
+                continue
+            self._tasks[task_id] = task
+            self._by_key.setdefault(task.dedupe_key, set()).add(task_id)
+            self._index.add(task_id, task_shape(task))
+
+    def like(self, shape: TaskShape) -> list[Task]:
+        """Return every task that duplicates `shape` or is its exact repeat, in the order in which workers take them."""
+        found = {key for key, _ in self._index.duplicates(shape)}
+        found |= self._by_key.get(dedupe_key(shape.topic, shape.seeds), set())
+        tasks = [self._tasks[key] for key in found]
+        return sorted(tasks, key=lambda task: (-task.priority, task.created_at, task.id))
+
+
 def _active_duplicates(
-    shape: TaskShape, snapshot: QueueSnapshot, policy: QueuePolicy
+    shape: TaskShape, snapshot: QueueSnapshot, policy: QueuePolicy, index: ActiveIndex | None
 ) -> tuple[tuple[Task, DuplicateScore] | None, tuple[Task, DuplicateScore] | None]:
     """Return the best duplicate that still waits, and the best one that is being worked on."""
-    waiting = [task for task in snapshot.active if task.state not in _WORKED_ON]
-    worked_on = [task for task in snapshot.active if task.state in _WORKED_ON]
+    active = snapshot.active if index is None else index.like(shape)
+    waiting = [task for task in active if task.state not in _WORKED_ON]
+    worked_on = [task for task in active if task.state in _WORKED_ON]
     return _best(shape, waiting, policy), _best(shape, worked_on, policy)
 
 

@@ -43,7 +43,7 @@ def consolidate(entries: Iterable[QueueEntry], policy: DuplicatePolicy = DEFAULT
     ordered = sorted(entries, key=lambda entry: (-entry.priority, entry.since, entry.key))
     if len(ordered) < _COMPILED_FROM:
         return _by_index(ordered, policy)
-    owners = keepers([features(entry.shape) for entry in ordered], policy)
+    owners = keepers((features(entry.shape) for entry in ordered), policy)
     members: dict[int, list[str]] = {}
     for place, owner in enumerate(owners):
         if owner >= 0:
@@ -51,7 +51,7 @@ def consolidate(entries: Iterable[QueueEntry], policy: DuplicatePolicy = DEFAULT
     return tuple(Group(ordered[owner].key, tuple(members[owner])) for owner in sorted(members))
 
 
-def keepers(taken: Sequence[Features], policy: DuplicatePolicy) -> list[int]:
+def keepers(taken: Iterable[Features], policy: DuplicatePolicy) -> list[int]:
     """Return for each task, in the order in which they may become keepers, the place of its keeper, −1 for none.
 
     Computing, in compiled loops without the interpreter lock but for the packing: call it in a thread.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from research.duplicates import (
     DEFAULT,
@@ -88,11 +88,10 @@ class DuplicateIndex:
         for postings, keys in ((self._by_pin, probe.pins), (self._by_seed, probe.seeds)):
             for key in keys:
                 candidates |= postings.get(key, set())
-        shared: dict[str, int] = defaultdict(int)
+        shared: Counter[str] = Counter()
         for term in probe.topic:
-            weight = weight_of((term,))
-            for key in self._by_term.get(term, ()):
-                shared[key] += weight
+            for _ in range(weight_of((term,))):  # counting is done in C, adding would not be
+                shared.update(self._by_term.get(term, ()))
         bound, whole, members = self._bound, probe.topic_weight, self._members
         candidates.update(
             key for key, common in shared.items() if common >= bound * (whole + members[key].topic_weight - common)

@@ -13,7 +13,7 @@ import numpy as np
 from research.duplicates import mean_score
 from vector.kernels import compiled
 
-__all__ = ["greedy", "term_pairs"]
+__all__ = ["greedy", "term_keys"]
 
 _mean_score: Any = compiled(mean_score)
 
@@ -213,7 +213,8 @@ def _greedy(lists: Any, flat: Any, sources: Any, empty: Any, limits: Any, contai
     weights, topic_weight, least = flat[2], flat[3], limits[10]
     count = len(topic_ptr) - 1
     owner = np.full(count, -1, dtype=np.int64)
-    state = (owner, np.full(count, -1, dtype=np.int64))
+    looked = np.full(count, -1, dtype=np.int64)
+    state = (owner, looked)
     heads = [source[2][:-1].copy() for source in sources]
     for i in range(count):
         if owner[i] >= 0:
@@ -232,7 +233,10 @@ def _greedy(lists: Any, flat: Any, sources: Any, empty: Any, limits: Any, contai
                     head[key] += 1
                 for entry in range(head[key], ends[key + 1]):
                     j = rows[entry]
+                    if looked[j] == i or owner[j] >= 0:
+                        continue
                     if number > 1 and not near(topic_ptr, topic, weights, topic_weight, least, i, j):
+                        looked[j] = i  # no later source asks for less
                         continue
                     take(state, lists, flat, limits, contained, i, j)
     return owner
@@ -241,22 +245,28 @@ def _greedy(lists: Any, flat: Any, sources: Any, empty: Any, limits: Any, contai
 greedy: Any = compiled(_greedy)
 
 
-def _term_pairs(ptr: Any, ids: Any, first: Any, least: Any, out_ptr: Any, terms: int) -> Any:
-    """Return codes of all pairs among the `first` terms of each row, and of each term where `least` is 1."""
+def _term_keys(ptr: Any, ids: Any, first: Any, least: Any, out_ptr: Any, terms: int) -> Any:
+    """Return codes of the keys of each row: triples of its `first` terms; pairs where `least` ≤ 2; terms where it is 1.
+
+    Codes may run over and meet: two topics then look at each other that need not.
+    """
     codes = np.empty(out_ptr[-1], dtype=np.int64)
     for row in range(len(first)):
-        at = out_ptr[row]
-        if out_ptr[row + 1] == at:
-            continue
-        for a in range(ptr[row], ptr[row] + first[row]):
-            for b in range(a + 1, ptr[row] + first[row]):
-                codes[at] = ids[a] * terms + ids[b]
-                at += 1
-        if least[row] == 1:
-            for a in range(ptr[row], ptr[row + 1]):
-                codes[at] = ids[a] * terms + ids[a]
+        at, start, end = out_ptr[row], ptr[row], ptr[row + 1]
+        for a in range(start, start + first[row]):
+            for b in range(a + 1, start + first[row]):
+                for c in range(b + 1, start + first[row]):
+                    codes[at] = (ids[a] * terms + ids[b]) * terms + ids[c]
+                    at += 1
+        for a in range(start, end):
+            if least[row] <= 2:
+                for b in range(a + 1, end):
+                    codes[at] = (ids[a] * terms + ids[b]) * terms + ids[b]
+                    at += 1
+            if least[row] == 1:
+                codes[at] = (ids[a] * terms + ids[a]) * terms + ids[a]
                 at += 1
     return codes
 
 
-term_pairs: Any = compiled(_term_pairs)
+term_keys: Any = compiled(_term_keys)

@@ -7,9 +7,10 @@ what two duplicates must share (`_sources`), and each is verified by the full ru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from data.text import IdentifierClass
 from research.concepts import FULL
 from research.duplicate_index import apart_bounds, least_topic
-from research.duplicate_kernels import greedy, term_pairs
+from research.duplicate_kernels import greedy, term_keys
 from research.duplicates import DuplicatePolicy, Features, refinements, weight_of
 
 __all__ = ["Lists", "Packed", "keepers_of", "pack"]
@@ -26,6 +27,7 @@ __all__ = ["Lists", "Packed", "keepers_of", "pack"]
 Ints = NDArray[np.int64]
 _SLACK: Final = 1e-9
 
+_VERSION: Final = IdentifierClass.VERSION.value
 ANY: Final = 0
 """A class of which one value must be shared."""
 MEET: Final = 1
@@ -69,33 +71,77 @@ class Packed:
         return len(self.key)
 
 
-def pack(taken: Sequence[Features]) -> Packed:
-    """Return `taken` as numbers."""
-    names: dict[str, int] = {}
-    topic = _numbered([shape.topic for shape in taken], names)
-    questions = _numbered([shape.questions for shape in taken], names)
-    seen = np.bincount(topic.ids, minlength=len(names))
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[np.argsort(seen, kind="stable")] = np.arange(len(names))
-    weights = np.empty(len(names), dtype=np.int64)
-    weights[rank] = [weight_of((term,)) for term in names]
-    groups, group_class, group_kind, values, value_names = _classes(taken)
+class _Names(dict[str, int]):
+    """Numbers of names, given as they come."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = number = len(self)
+        return number
+
+
+class _Rows:
+    """Rows of names on their way into `Lists`."""
+
+    def __init__(self, names: _Names | None = None) -> None:
+        self.names = _Names() if names is None else names
+        self._sizes, self._ids = array("q"), array("q")
+
+    def add(self, said: Collection[str]) -> None:
+        self._sizes.append(len(said))
+        self._ids.extend(map(self.names.__getitem__, said))
+
+    def lists(self) -> Lists:
+        return Lists(_ptr(np.array(self._sizes, dtype=np.int64)), np.array(self._ids, dtype=np.int64))
+
+
+def pack(taken: Iterable[Features]) -> Packed:
+    """Return `taken` as numbers; each is looked at once and need not be kept."""
+    terms = _Names()
+    topics, questions = _Rows(terms), _Rows(terms)
+    seeds, named, pins, keys, values = _Rows(), _Rows(), _Rows(), _Rows(), _Rows()
+    classes = _Names()
+    groups, group_class, group_kind, topic_weight, questions_weight, words = (array("q") for _ in range(6))
+    for shape in taken:
+        topics.add(shape.topic)
+        questions.add(shape.questions)
+        seeds.add(shape.seeds)
+        named.add(shape.named)
+        pins.add(shape.pins)
+        keys.add((shape.key,))
+        topic_weight.append(shape.topic_weight)
+        questions_weight.append(shape.questions_weight)
+        words.append(shape.words)
+        groups.append(len(shape.classes) + len(shape.sides))
+        for name, said in shape.classes.items():
+            group_class.append(classes[name])
+            group_kind.append(ANY if not name.startswith(_VERSION) else COVER if ":" in name else MEET)
+            values.add(said)
+        for line, sides in shape.sides.items():
+            group_class.append(classes[f"side {line}"])
+            group_kind.append(ANY)
+            values.add(sides)
+    topic, asked = topics.lists(), questions.lists()
+    seen = np.bincount(topic.ids, minlength=len(terms))
+    rank = np.empty(len(terms), dtype=np.int64)
+    rank[np.argsort(seen, kind="stable")] = np.arange(len(terms))
+    weights = np.empty(len(terms), dtype=np.int64)
+    weights[rank] = [weight_of((term,)) for term in terms]
     return Packed(
         topic=_sorted(Lists(topic.ptr, rank[topic.ids])),
-        questions=_sorted(Lists(questions.ptr, rank[questions.ids])),
-        seeds=_sorted(_numbered([shape.seeds for shape in taken], {})),
-        named=_sorted(_numbered([shape.named for shape in taken], {})),
-        pins=_sorted(_numbered([shape.pins for shape in taken], {})),
-        groups=groups,
-        group_class=group_class,
-        group_kind=group_kind,
-        values=values,
-        coarser=_coarser(value_names),
+        questions=_sorted(Lists(asked.ptr, rank[asked.ids])),
+        seeds=_sorted(seeds.lists()),
+        named=_sorted(named.lists()),
+        pins=_sorted(pins.lists()),
+        groups=Lists(_ptr(_ints(groups)), np.arange(len(group_class), dtype=np.int64)),
+        group_class=_ints(group_class),
+        group_kind=_ints(group_kind),
+        values=_sorted(values.lists()),
+        coarser=_coarser(values.names),
         weights=weights,
-        topic_weight=np.array([shape.topic_weight for shape in taken], dtype=np.int64),
-        questions_weight=np.array([shape.questions_weight for shape in taken], dtype=np.int64),
-        words=np.array([shape.words for shape in taken], dtype=np.bool_),
-        key=_numbered([(shape.key,) for shape in taken], {}).ids,
+        topic_weight=_ints(topic_weight),
+        questions_weight=_ints(questions_weight),
+        words=_ints(words) > 0,
+        key=keys.lists().ids,
     )
 
 
@@ -140,25 +186,29 @@ def _sources(packed: Packed, policy: DuplicatePolicy, contained: int) -> list[tu
 
 
 def _shared_keys(packed: Packed, bound: float) -> Lists:
-    """Return keys of which two topics share one where their Jaccard reaches `bound`: pairs of terms.
+    """Return keys of which two topics share one where their Jaccard reaches `bound`: threes of terms, mostly.
 
     Such topics share at least k terms, k being what `bound` times a topic's weight needs of full ones. Of k shared
-    terms, all but k − 2 of the most frequent stand among the first n − k + 2 of each topic, so the two rarest do,
-    and their pair is a key. Where one shared term may do (k = 1), each term is a key as well. Only keys of two or
-    more topics are kept.
+    terms, all but k − 3 of the most frequent stand among the first n − k + 3 of each topic, so the three rarest do,
+    and together they are a key. Where two or one may do (k < 3), pairs and terms are keys as well, and the threes are
+    of all terms. Only keys of two or more topics are kept.
     """
     topic = packed.topic
     sizes = np.diff(topic.ptr)
     least = np.maximum(1, np.ceil((bound * packed.topic_weight - _SLACK) / FULL).astype(np.int64))
-    first = np.minimum(sizes, sizes - least + 2)
-    made = np.where(sizes > 0, first * (first - 1) // 2 + np.where(least == 1, sizes, 0), 0)
-    ptr = _ptr(made)
-    codes = term_pairs(topic.ptr, topic.ids, first, least, ptr, len(packed.weights))
-    _, numbers, seen = np.unique(codes, return_inverse=True, return_counts=True)
-    kept = seen[numbers] > 1
-    row = np.repeat(np.arange(len(packed)), made)[kept]
-    renumbered = np.cumsum(seen > 1) - 1
-    return Lists(_ptr(np.bincount(row, minlength=len(packed))), renumbered[numbers[kept]].astype(np.int64))
+    first = np.minimum(sizes, np.maximum(0, sizes - least + 3))
+    made = first * (first - 1) * (first - 2) // 6
+    made += np.where(least <= 2, sizes * (sizes - 1) // 2, 0) + np.where(least == 1, sizes, 0)
+    codes = term_keys(topic.ptr, topic.ids, first, least, _ptr(made), len(packed.weights))
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]
+    number = np.cumsum(fresh) - 1
+    kept = np.bincount(number)[number] > 1 if len(codes) else fresh
+    row = np.repeat(np.arange(len(packed)), made)[order][kept]
+    again = np.argsort(row, kind="stable")
+    renumbered = np.cumsum(fresh & kept) - 1
+    return Lists(_ptr(np.bincount(row, minlength=len(packed))), renumbered[kept][again].astype(np.int64))
 
 
 def _postings(lists: Lists, chosen: NDArray[np.bool_], numbers: int | None = None) -> Lists:
@@ -181,17 +231,8 @@ def _ptr(sizes: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _numbered(rows: Sequence[Collection[str]], names: dict[str, int]) -> Lists:
-    """Return rows of names as numbers, new names numbered as they come."""
-    sizes = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    fresh = (
-        dict.fromkeys(chain.from_iterable(rows)).keys() - names.keys()
-        if names
-        else dict.fromkeys(chain.from_iterable(rows))
-    )
-    names.update(zip(fresh, count(len(names)), strict=False))
-    ids = np.fromiter(map(names.__getitem__, chain.from_iterable(rows)), dtype=np.int64, count=int(sizes.sum()))
-    return Lists(_ptr(sizes), ids)
+def _ints(values: array[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
 
 
 def _sorted(lists: Lists) -> Lists:
@@ -199,29 +240,7 @@ def _sorted(lists: Lists) -> Lists:
     return Lists(lists.ptr, np.sort(offset + lists.ids) - offset)  # rows stay together, each ascending
 
 
-def _classes(taken: Sequence[Features]) -> tuple[Lists, Ints, Ints, Lists, dict[str, int]]:
-    """Return what can contradict: groups of each shape, their class and kind, their values, and the values' numbers."""
-    class_names: dict[str, int] = {}
-    value_names: dict[str, int] = {}
-    sizes, classes, kinds, rows = [], [], [], []
-    version = IdentifierClass.VERSION.value
-    for shape in taken:
-        sizes.append(len(shape.classes) + len(shape.sides))
-        for name, said in shape.classes.items():
-            classes.append(class_names.setdefault(name, len(class_names)))
-            kinds.append(ANY if not name.startswith(version) else COVER if ":" in name else MEET)
-            rows.append(said)
-        for line, said in shape.sides.items():
-            classes.append(class_names.setdefault(f"side {line}", len(class_names)))
-            kinds.append(ANY)
-            rows.append(said)
-    values = _sorted(_numbered(rows, value_names))
-    ptr = _ptr(np.array(sizes, dtype=np.int64))
-    groups = Lists(ptr, np.arange(len(classes), dtype=np.int64))
-    return groups, np.array(classes, dtype=np.int64), np.array(kinds, dtype=np.int64), values, value_names
-
-
-def _coarser(value_names: dict[str, int]) -> Lists:
+def _coarser(value_names: Mapping[str, int]) -> Lists:
     rows = [
         sorted(value_names[coarser] for coarser in refinements(value) if coarser in value_names)
         for value in value_names

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from data.active import ActiveTasks
 from data.asked import remember_asked
 from data.crud import leases
 from data.crud.engine import WriteOutcome, perform
@@ -21,8 +22,10 @@ from data.crud.tasks import CancelTask, CompleteTask, EnqueueTask, FailTask, Mer
 from data.models import Task, TaskOrigin, TaskState
 from data.store import Store
 from data.tasks import (
+    EnqueueDecision,
     LeaseLost,
     Merge,
+    QueueSnapshot,
     Reject,
     TaskError,
     TaskRequest,
@@ -34,8 +37,10 @@ from data.tasks import (
     task_totals,
 )
 from data.text import detect_language, label_key, normalise
+from data.tx import Tx
 from research.admission import (
     BUDGET_EXHAUSTED,
+    ActiveIndex,
     Budget,
     QueuePolicy,
     budget_of,
@@ -111,6 +116,8 @@ class ResearchQueue:
         self.policy = policy or QueuePolicy()
         self.process_totals = ProcessTotals()
         self._watch = LeaseWatch(self.policy.lease)
+        self._active = ActiveTasks()
+        self._index = ActiveIndex(self.policy.duplicates)
 
     # ------------------------------------------------------------------------------------- taking in
 
@@ -128,8 +135,9 @@ class ResearchQueue:
             request=request,
             origin=origin,
             dedupe_key=dedupe_key(request.topic, request.seeds),
-            decide=lambda snapshot: decide_enqueue(request, origin, snapshot, self.policy),
+            decide=partial(self._decide, request, origin),
             history=self.policy.history,
+            known=self._active,
         )
         outcome = await perform(self.store, operation, actor=actor or origin.value)
         if origin is TaskOrigin.API and outcome.reason == BUDGET_EXHAUSTED:
@@ -138,6 +146,11 @@ class ResearchQueue:
         self.process_totals.created += result.outcome in {"created", "deferred"}
         self.process_totals.merged += result.outcome == "merged"
         return result
+
+    def _decide(self, request: TaskRequest, origin: TaskOrigin, snapshot: QueueSnapshot) -> EnqueueDecision:
+        """Judge inside the write transaction, hence on the writer thread, which alone touches the index."""
+        self._index.update(self._active.take_changes())
+        return decide_enqueue(request, origin, snapshot, self.policy, self._index)
 
     def _completed(self, request: TaskRequest) -> TaskRequest:
         """Return the request cleaned, with the questions a service desk would ask where it brings none of its own."""
@@ -160,7 +173,12 @@ class ResearchQueue:
         operation = RetryTask(
             task_id, lambda task, snapshot: decide_retry(task, snapshot, self.policy), self.policy.history, version
         )
-        return await self._result(await perform(self.store, operation, actor=actor), operation.decision)
+        outcome = await perform(self.store, operation, actor=actor)
+        await self.store.write(self._doubt)
+        return await self._result(outcome, operation.decision)
+
+    def _doubt(self, _tx: Tx) -> None:
+        self._active.doubt()
 
     async def cancel(self, task_id: str, *, actor: str, reason: str = "", version: int | None = None) -> WriteOutcome:
         """Cancel a queued or deferred task for a person; its topic then counts as refused."""

@@ -146,6 +146,45 @@ async def test_a_week_of_scans_with_a_full_queue_does_not_grow_it(
     assert {task.id: task.state for task in await store.read(list_tasks)} == before
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_look_every_ten_minutes_for_a_week_adds_nothing_to_a_day_that_is_full(
+    store: Store, tickets: dict[str, str], planner: ExtractiveReasoner, clock: ManualClock
+) -> None:
+    """Every decision says why and what to do; ten restarts in between change no total."""
+    policy = QueuePolicy(max_tasks_per_day=3)
+    queue = ResearchQueue(store, policy)
+    await queue.enqueue(TaskRequest("Label printer jams on thick paper"), TaskOrigin.MANUAL)
+    task = await queue.reserve("w1")
+    assert task is not None
+    assert (await queue.complete(await queue.start(task), TaskResult(4, None, "insufficient_evidence"))).ok
+    await scan(store, queue, planner)  # completed today and active together use the budget up
+    await queue.enqueue(TaskRequest("Fax gateway rejects international numbers"), TaskOrigin.MANUAL)
+    before = {task.id: (task.state, task.version) for task in await store.read(list_tasks)}
+    totals = await queue.totals()
+    assert (totals.completed_total, totals.evidence_total) == (1, 4)
+    home, opened = store.path.parent, None
+    for number in range(7 * 24 * 6):
+        clock.advance(timedelta(minutes=10))
+        if number % 100 == 50:  # a process ends and another one starts on the same home
+            if opened is not None:
+                await opened.close()
+            opened = await Store.open(home, clock=clock)
+            queue = ResearchQueue(opened, policy)
+            assert await queue.totals() == totals
+            assert queue.process_totals.created == 0
+        at = opened or store
+        done = await scan(at, queue, planner)
+        assert (done.planned, done.created, done.merged) == (0, 0, 0)
+        assert done.candidates == done.rejected["daily_budget_exhausted"] == 5
+        told = {(entry.rejection_reason, entry.recommended_action) for entry in await decisions(at)}
+        assert told == {("daily_budget_exhausted", "wait_for_next_utc_day_or_finish_queue")}
+    assert opened is not None
+    assert {task.id: (task.state, task.version) for task in await opened.read(list_tasks)} == before
+    assert await queue.totals() == totals
+    await opened.close()
+
+
 async def test_what_is_queued_is_merged_and_what_is_worked_on_is_left_alone(
     store: Store, tickets: dict[str, str], planner: ExtractiveReasoner
 ) -> None:
