@@ -25,7 +25,7 @@ from typing import Final
 from data.models import Label
 from data.text import STOP_WORDS, Identifier, IdentifierClass, detect_language, fold, identifiers, normalise
 from research.private import private_tokens
-from research.vocabulary import GENERIC_WEIGHT, NAME_WEIGHT, compound_parts, equivalents, keys, word_weight
+from research.vocabulary import GENERIC_WEIGHT, NAME_WEIGHT, compound_parts, done_to, equivalents, keys, word_weight
 
 __all__ = ["CODE_CLASSES", "AnchorIndex", "AnchorWord", "LabelAnchors", "contradicts", "label_anchors"]
 
@@ -219,21 +219,29 @@ class AnchorIndex:
         """Return the summed weight of the words of `label` in `mask` that name something."""
         return sum(member.worth(mask) for member in self._members[label] if member.weight > GENERIC_WEIGHT)
 
+    def name_bits(self, label: int) -> int:
+        """Return the bits of the names of `label`: what a page's title may say once for all of its passages."""
+        bits = 0
+        for member in self._members[label]:
+            bits |= member.whole if member.weight >= NAME_WEIGHT else 0
+        return bits
+
     def names(self, label: int, mask: int) -> bool:
         """Tell whether `mask` shows a name of `label`, or the label has none."""
         whole = [member.whole for member in self._members[label] if member.weight >= NAME_WEIGHT]
         return not whole or any(mask & bit for bit in whole)
 
     def shows_weak(self, label: int, mask: int) -> bool:
-        """Tell whether a label without a name is shown by half of all its words, or has a name and need not be.
+        """Tell whether a label without a name is shown by most of all its words, or has a name and need not be.
 
         "Microsoft Store app install fails" names nothing but a store: a page about the component store is another
-        matter, and only together do its words say what it is about.
+        matter, and only together do its words say what it is about: of two words both, of more at least half.
         """
         members = self._members[label]
         if not members or sum(m.weight for m in members if m.weight > GENERIC_WEIGHT) >= NAME_WEIGHT:
             return True
-        return 2 * sum(bool(mask & member.whole) for member in members) >= len(members)
+        shown = sum(bool(mask & member.whole) for member in members)
+        return shown >= min(len(members), max(2, (len(members) + 1) // 2))
 
     def shows_own(self, label: int, mask: int) -> bool:
         """Tell whether `mask` shows something of `label` that no other label of the index has too.
@@ -278,7 +286,10 @@ class AnchorIndex:
                     self._inside.add(parts[0], member, anywhere=True)
             else:
                 self._join([(part,) for part in parts], member.whole)
-        if split := compound_parts(anchor.word):
+        if (thing := done_to(anchor.word)) is not None:
+            for word in (thing, *(parts[0] for parts in equivalents(thing) if len(parts) == 1)):
+                self._register(word, keys(word), member.whole)
+        elif split := compound_parts(anchor.word):
             rest, head = split
             heads = (head, *(parts[0] for parts in equivalents(head) if len(parts) == 1))
             rests = (rest, *(parts[0] for parts in equivalents(rest) if len(parts) == 1))

@@ -47,14 +47,37 @@ _REMEDY: Final = re.compile(
 )
 """At the end of what stands before a step: its heading says that it solves what the title names."""
 
+_REASON: Final = re.compile(r"\b(?:causes?|reasons?|ursachen?|gründe)\W*$", re.IGNORECASE)
+"""The same of a heading below which stands what causes it."""
+
 _OPENING: Final = re.compile(
     r"\W*(?:(?:this|these|it|dies|dieser|diese|dieses|es|damit|hiermit)\b(?:\W+\w+)?\W*)?$", re.IGNORECASE
 )
 """What may stand before the cue of a sentence about its own node: nothing, "This step …", "Damit …"."""
+CONTEXT_OWN: Final = 0.6
+"""What a sentence must show of a label itself for its page's title to supply the label's name."""
+LISTED_WORDS: Final = 3
+LISTED_EDGE: Final = 2
+"""Words of an enumeration's member, and those at its edges within which the labels must stand."""
 NEAR: Final = 140
 """Characters around a cue in which its subject and object are looked for."""
 _CLAUSE_END: Final = re.compile(r"[;:()]")
 _NUMBER: Final = re.compile(r"\d+")
+_MARK: Final = re.compile(r"#{1,6}|[-*+•–]|\(?\d{1,3}[.)]")
+_THING: Final = (
+    r"(?:module|directive|command|feature|option|parameter|setting|service|server|daemon|program|tool|utility|package|"
+    r"function|file|mechanism|method|document|page|modul|direktive|anweisung|befehl|funktion|option|parameter|"
+    r"einstellung|dienst|server|daemon|programm|werkzeug|hilfsprogramm|paket|datei|verfahren|dokument|system)"
+)
+_ANAPHOR: Final = re.compile(
+    rf"\W*(?:(?:this|these|dies(?:e[rsmn]?)?)\b|(?:it|they|es)\b|(?:the|der|die|das)\W+{_THING}s?\b)", re.IGNORECASE
+)
+"""The beginning of a sentence whose subject is what its heading names."""
+_CHUNK: Final = re.compile(r"(?:(?!\b(?:and|or|und|oder|sowie)\b)[^,;/])+", re.IGNORECASE)
+_TOGETHER: Final = re.compile(
+    r"\b(?:together|between|each other|one another|both|zusammen\w*|zwischen|miteinander|beide[nrs]?|gegenseitig)\b",
+    re.IGNORECASE,
+)
 _DOCUMENT_KINDS: Final = frozenset({NodeKind.SECTION, NodeKind.DOCUMENT, NodeKind.ARTICLE})
 _THREAT_CLASSES: Final = frozenset({IdentifierClass.CVE, IdentifierClass.TECHNIQUE})
 _UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
@@ -85,8 +108,11 @@ class PairReader:
         self.anchors = (label_anchors(Label("source", source.label)), label_anchors(Label("target", target.label)))
         self.index = AnchorIndex(self.anchors)
 
-    def bridges(self, text: str, heading: str = "") -> list[Bridge]:
+    def bridges(self, text: str, heading: str = "", title: str = "") -> list[Bridge]:
         """Return the bridges of `text` in order; a sentence that bridges alone is not joined with its neighbour.
+
+        The points of a list are not neighbours of each other: each is read with the sentence that leads in, which
+        ends in a colon. `title` supplies a name that its page says once for all passages, and states nothing.
 
         Headings state nothing: they only help the sentences below them, as `heading` does from the start; what
         stands below "Solution" is said to solve what the heading above it names. Where both labels name one thing,
@@ -95,23 +121,39 @@ class PairReader:
         found: list[Bridge] = []
         if self.one_subject():
             return found
+        named = self.index.mask(title)
         subject, part = heading, ""
         previous: Span | None = None
+        lead: Span | None = None
+        back = False  # whether the paragraph speaks of what its heading names
         for span in sentences(text):
             sentence = text[span.start : span.end]
-            if _is_heading(text, span.start):
+            mark = _mark_before(text, span.start)
+            if mark.startswith("#"):
                 part = sentence
                 subject, previous = (subject if is_structural(sentence) else sentence), None
+                back = False
                 continue
+            if mark:
+                if previous is not None and text[previous.end - 1] == ":":
+                    lead = previous
+                previous = lead
+            elif previous is None or "\n\n" in text[previous.end : span.start]:
+                lead, back = None, False
             before = text[previous.start : previous.end] if previous else ""
             near = self.index.mask(f"{subject}. {before}")
-            if self._shows_both(sentence, near):
+            told = back or _REMEDY.search(part) is not None or _REASON.search(part) is not None
+            back = back or _refers_back(sentence)
+            if self._shows_both(sentence, near, named):
                 found.append(self._bridge(span.start, span.end, sentence, "", WHOLE))
-            elif before and self._shows_both(f"{before} {sentence}", near):
+            elif before and self._shows_both(f"{before} {sentence}", near, named):
                 start = previous.start if previous else span.start
                 found.append(self._bridge(start, span.end, sentence, before, ADJACENT))
-            elif subject and self._shows_both(f"{subject}. {sentence}", near):
-                found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {part}.", TITLED))
+            elif subject and self._shows_both(f"{subject}. {sentence}", near, named):
+                strength = ADJACENT if told or _refers_back(sentence) else TITLED
+                found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {part}.", strength, True))
+            elif before and _refers_back(sentence) and self._shows_both(f"{subject}. {before} {sentence}", near, named):
+                found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {before}", ADJACENT, True))
             previous = span
         return found
 
@@ -213,8 +255,11 @@ class PairReader:
             for side in (SOURCE, TARGET)
         )
 
-    def _shows(self, label: int, text: str, near: int) -> bool:
-        """Tell whether `text` speaks of the label; `near` is the mask of what stands above and before it."""
+    def _shows(self, label: int, text: str, near: int, named: int) -> bool:
+        """Tell whether `text` speaks of the label.
+
+        near: the mask of what stands above and before it; named: of the page's title.
+        """
         mask = self.index.mask(text)
         anchors = self.anchors[label]
         own = {item.value for item in anchors.codes}
@@ -225,16 +270,20 @@ class PairReader:
             return self.index.names(label, mask | near)
         if _contradicted(anchors, text):
             return False
+        if self.index.distinctive(label, mask) >= CONTEXT_OWN - 1e-9:
+            mask |= named & self.index.name_bits(label)
         total = anchors.distinctive
         share, cap = (ENOUGH_SHARE, ENOUGH_CAP) if anchors.named else (UNNAMED_SHARE, total)
         enough = min(total or ENOUGH, max(ENOUGH, share * total), cap or ENOUGH) - 1e-9
         shown = self.index.distinctive(label, mask) >= enough and self.index.names(label, mask)
         return shown and self.index.shows_own(label, mask) and self.index.shows_weak(label, mask)
 
-    def _shows_both(self, text: str, near: int) -> bool:
-        return self._shows(SOURCE, text, near) and self._shows(TARGET, text, near)
+    def _shows_both(self, text: str, near: int, named: int) -> bool:
+        return self._shows(SOURCE, text, near, named) and self._shows(TARGET, text, near, named)
 
-    def _bridge(self, start: int, end: int, sentence: str, before: str, strength: float) -> Bridge:
+    def _bridge(
+        self, start: int, end: int, sentence: str, before: str, strength: float, headed: bool = False
+    ) -> Bridge:
         """Return the bridge of a sentence, which may need what stands `before` it to speak of both labels."""
         relation, direction = None, Direction.UNDIRECTED
         for cue in cues_in(sentence):
@@ -242,12 +291,38 @@ class PairReader:
             if found is not None:
                 relation, direction = cue.relation, found
                 break
-        if relation is None and strength == TITLED and _REMEDY.search(before):
+        if relation is None and headed and _REMEDY.search(before):
             relation, direction = self._remedy()
         whole = f"{before} {sentence}".strip()
         row = sentence.lstrip().startswith("|")  # a row lists things side by side and states nothing by itself
-        clear = relation is not None or (not row and (strength == ADJACENT or not negates(whole)))
+        listed = self._only_listed(sentence) if strength == WHOLE else False
+        told = (strength == ADJACENT and not headed) or not negates(sentence if headed else whole)
+        clear = relation is not None or (not row and not listed and told)
         return Bridge(start, end, whole, strength, denies(whole), clear and not hedges(whole), relation, direction)
+
+    def _only_listed(self, sentence: str) -> bool:
+        """Tell whether a sentence only names both in one enumeration, and says of neither what it is to the other.
+
+        "BIND 9, ISC DHCP, and Kea DHCP" connects nothing; "NAT and IPsec do not work together" does.
+        """
+        if _TOGETHER.search(sentence):
+            return False
+        chunks = list(_CHUNK.finditer(sentence))
+        masks = [self.index.mask(match.group()) for match in chunks]
+        places = [
+            [number for number, mask in enumerate(masks) if self.index.distinctive(side, mask) > 0]
+            for side in (SOURCE, TARGET)
+        ]
+        if not places[SOURCE] or not places[TARGET] or set(places[SOURCE]) & set(places[TARGET]):
+            return False
+        first, last = min(map(max, places)), max(map(min, places))
+        if first >= last:
+            return False
+        words = [chunk.group().split() for chunk in chunks[first : last + 1]]
+        ends = (" ".join(words[0][-LISTED_EDGE:]), " ".join(words[-1][:LISTED_EDGE]))
+        return all(len(between) <= LISTED_WORDS for between in words[1:-1]) and all(
+            any(self.index.distinctive(side, self.index.mask(edge)) > 0 for side in (SOURCE, TARGET)) for edge in ends
+        )
 
     def _direction(self, cue: CueHit, sentence: str, lead: str = "", implied: int | None = None) -> Direction | None:
         """Return which way a cue reads, None where that is not clear: then it says nothing."""
@@ -363,8 +438,15 @@ def no_question(source: NodeView, target: NodeView) -> str | None:
     return None
 
 
-def _is_heading(text: str, start: int) -> bool:
-    return text[text.rfind("\n", 0, start) + 1 : start].lstrip().startswith("#")
+def _mark_before(text: str, start: int) -> str:
+    """Return the mark of a heading or list item that a sentence begins with, empty where it begins with none."""
+    before = text[text.rfind("\n", 0, start) + 1 : start].strip()
+    return before if _MARK.fullmatch(before) else ""
+
+
+def _refers_back(sentence: str) -> bool:
+    """Tell whether a sentence speaks of what its heading names: "This module …", "Der Befehl …", "Es …"."""
+    return _ANAPHOR.match(sentence) is not None
 
 
 def _first_clause(text: str) -> str:

@@ -235,6 +235,16 @@ _NEGATIONS: Final = re.compile(
     r"\b(?:not|never|no|none|nor|without|neither|cannot|nicht|nie|niemals|nichts|kein\w*|ohne|weder|kaum)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_NEGATES_ELSEWHERE: Final = _any_of(r"""
+    \b(?:not only|not necessarily|not yet|nicht nur|nicht zwingend|noch nicht|nicht mehr)\b
+    \b(?:if|when|whenever|where|unless|until|so that|such that|wenn|falls|sofern|solange|sobald|bevor|damit|sodass)\b[^,;.]*
+    \b(?:that|which|who)\b(?: \w+){0,3} (?:not|never|cannot)\b[^,;.]*
+    ,\W+(?:der|die|das|den|dem|deren|dessen|welche[rsnm]?|ohne dass|um)\b[^,;.]*
+    \b(?:cannot|can not|can['’]t|could not|unable to|does not support|is not supported|not compatible)\b
+    \b(?:kann|können|konnten?|lässt|lassen)\b[^,;.]*?\bnicht\b
+    \bnicht (?:\w+ ){0,2}(?:möglich|unterstützt|verträglich|kompatibel)\b
+""")
+"""Negations that deny no connection: of a condition or a part of the sentence, or of an ability, which is one."""
 _HEDGES: Final = _any_of(r"""
     \?\W*$
     \b(?:maybe|perhaps|possibly|presumably|probably|might|could be|unclear|not sure|suspect(?:ed)?)\b
@@ -267,8 +277,8 @@ def denies(sentence: str) -> bool:
 
 
 def negates(sentence: str) -> bool:
-    """Tell whether the sentence holds a negation at all, whatever it negates."""
-    return _NEGATIONS.search(sentence) is not None
+    """Tell whether the sentence negates what it says: not only a condition, a part of it, or that things go together."""
+    return _NEGATIONS.search(_NEGATES_ELSEWHERE.sub(" ", sentence)) is not None
 
 
 def hedges(sentence: str) -> bool:

@@ -98,7 +98,7 @@ def review_relation(request: RelationReviewRequest) -> RelationReview:
         if request.own_text:
             bridges = _own_bridges(reader, passage)
         else:
-            bridges = reader.bridges(passage.text, passage.heading)
+            bridges = reader.bridges(passage.text, passage.heading, passage.title)
         denied += sum(bridge.denied for bridge in bridges)
         sound = [bridge for bridge in bridges if _carries(bridge)]
         if sound:

@@ -48,6 +48,12 @@ ENOUGH_CAP: Final = 2.0
 title is full of noise ("nach dem Umzug in den dritten Stock"), and what matters of it are its names."""
 UNNAMED_SHARE: Final = 0.6
 """Of a label without any name ("User and group databases"): single words of the trade stand on every page."""
+CONTEXT_OWN: Final = 0.6
+"""What a window must show of a label itself (an ordinary word of it) for the page's subject to supply its name."""
+LEAD: Final = 400
+"""Characters at a page's beginning that say, with its title, what all of it is about."""
+BODY_BONUS: Final = 0.15
+"""Of a window whose own text speaks of every label, before one that leaves a label to the heading above it."""
 PASSAGES: Final = 3
 """Passages handed on, which is what may be embedded of a page (spec 12)."""
 
@@ -100,6 +106,8 @@ class Window:
     coverage: float
     """Share of the labels' anchor weight that it shows, in [0, 1]; the mean over the labels asked for."""
     mask: int = field(repr=False)
+    body: int = field(repr=False)
+    """Of the words in the window's own text, without the heading above it."""
     found: frozenset[str] = field(repr=False)
     """Values of the labels' identifiers in it."""
 
@@ -170,8 +178,10 @@ class _Guard:
         self.labels = [label_anchors(label) for label in labels]
         self.index = AnchorIndex(self.labels)
         self.blocks = text_blocks(text, title)
-        self.masks = [self.index.mask(text[b.start : b.end]) | self.index.mask(b.heading) for b in self.blocks]
+        self.bodies = [self.index.mask(text[b.start : b.end]) for b in self.blocks]
+        self.masks = [body | self.index.mask(b.heading) for body, b in zip(self.bodies, self.blocks, strict=True)]
         self.titled = self.index.mask(title)
+        self.subject = self.titled | self.index.mask(text[:LEAD])
         self.needles = {
             item.value: _NEEDLE.findall(item.value)[-1].removeprefix("0x")
             for anchors in self.labels
@@ -246,6 +256,8 @@ class _Guard:
             if asked is not None:
                 mask = asked.mask(self.text[window.start : window.end])
                 bonus = 0.2 * sum(asked.distinctive(n, mask) > 0 for n in range(len(asked.labels)))
+            elif all(self.index.distinctive(n, window.body) > 0 for n in range(len(self.labels))):
+                bonus = BODY_BONUS
             return window.coverage + bonus - (window.end - window.start) / 20_000
 
         chosen: list[Window] = []
@@ -258,17 +270,18 @@ class _Guard:
 
     def _windows(self) -> Iterator[Window]:
         for first, block in enumerate(self.blocks):
-            mask, found = 0, frozenset[str]()
+            mask, body, found = 0, 0, frozenset[str]()
             for last in range(first, min(first + WINDOW_BLOCKS, len(self.blocks))):
                 after = self.blocks[last]
                 if last > first and after.opens and not after.structural and after.level <= block.level:
                     break
                 mask |= self.masks[last]
+                body |= self.bodies[last]
                 found |= self.found[last]
                 if mask or found:
                     shares = [self._share(label, mask, found) for label in range(len(self.labels))]
                     coverage = sum(shares) / len(shares)
-                    yield Window(block.start, after.end, block.heading, coverage, mask, found)
+                    yield Window(block.start, after.end, block.heading, coverage, mask, body, found)
 
     def _occurs(self, label: int) -> bool:
         anchors = self.labels[label]
@@ -294,6 +307,8 @@ class _Guard:
         total = self.labels[label].distinctive
         if not total:
             return False
+        if self.index.distinctive(label, mask) >= CONTEXT_OWN - 1e-9:
+            mask |= self.subject & self.index.name_bits(label)
         share, cap = (ENOUGH_SHARE, ENOUGH_CAP) if self.labels[label].named else (UNNAMED_SHARE, total)
         needed = min(total, max(1.0, share * total), cap)
         return (
@@ -338,7 +353,7 @@ class _Guard:
         named = self.labels[label].distinctive > 0
         fitting = [w for w in self.windows if self._enough(label, w.mask)] if named else []
         if not fitting:
-            fitting = [Window(b.start, b.end, b.heading, 0.0, 0, frozenset()) for b in self.blocks]
+            fitting = [Window(b.start, b.end, b.heading, 0.0, 0, 0, frozenset()) for b in self.blocks]
         fitting = [w for w in fitting if _DIGIT.search(self.text, w.start, w.end)]
         return list(self._best(fitting, None)) if named else fitting[:8]
 

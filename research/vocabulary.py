@@ -26,6 +26,7 @@ __all__ = [
     "NAME_WEIGHT",
     "ORDINARY_WEIGHT",
     "compound_parts",
+    "done_to",
     "equivalents",
     "keys",
     "word_weight",
@@ -93,7 +94,7 @@ GENERIC: Final = """
     bestimmte bestimmten bestimmter beteiligten betrieb better bevor bezeichnet bezeichnung beziehen bezieht
     beziehungsweise bieten bietet binding blick bringt buch buches built care certain choose chosen combination comes
     communicate community compatible compile compiled complete completely complex condition conditions considered
-    continue controlled corresponding course cron dar dargestellt dazugehoerigen decision dedicated define defined
+    continue controlled corresponding course dar dargestellt dazugehoerigen decision dedicated define defined
     defines definiert definitions deliver delivered depending depends deprecated derartige derselben described
     describes designed desired determine deutlich developed developers diejenigen dient discussion doesn dokumentiert
     don due dynamic dynamically earlier easily easy ebenso editieren editiert effect eher eigene eigenen eigentlich
@@ -134,7 +135,8 @@ GENERIC: Final = """
     speichert speziell spezielle stabilen stable standardmaessig statt stattdessen stellen stellt step steps strict
     style sub subject successful successfully sufficient sure taeglich take takes tatsaechlich tatsaechlichen teil
     teile thema third tipp together top translation treated treffen true try trying tun turn typical typically
-    uebereinstimmung ueberpruefen ueberprueft ueberpruefung uebersetzt ueblichen ueblicherweise uebrigen umfasst
+    uebereinstimmung laden laedt geladen schicken schickt geschickt holen holt geholt bauen baut gebaut vergabe
+    vergeben verringern verringert ausfuehrlich ausfuehrlicher ausfuehrliche ueberpruefen ueberprueft ueberpruefung uebersetzt ueblichen ueblicherweise uebrigen umfasst
     umgehen unabhaengig unbedingt unlike unmittelbar unstable unternehmen unterschiedlichen unterstuetzen unterstuetzt
     unterstuetzung urspruenglich urspruenglichen usually valid variety veraendern veraendert veraenderungen verfahren
     verfolgen verfuegbar verfuegbare verfuegbaren verfuegt verfuegung vergleich verhalten verhindern verhindert
@@ -145,6 +147,13 @@ GENERIC: Final = """
     worten write writing written yes zahl zahlen zahlreiche zahlreichen zeitpunkt ziehen ziemlich zuerst zugeordnet
     zugreifen zunaechst zurueck zusaetzlich zusaetzliche zusaetzlichen zusammen zusammenhang zuvor zuzugreifen zweck
 """
+
+DEEDS: Final = """
+    vergabe zuweisung zuordnung umstellung einrichtung aenderung pruefung ueberpruefung erstellung konfiguration
+    installation deinstallation einstellung einstellungen aktualisierung problem probleme fehler fehlermeldung meldung
+    stoerung ausfall ausfaelle
+"""
+"""Heads of German compounds for what is done or goes wrong."""
 
 ORDINARY: Final = """
     store stores shop network networks networking printer printers printing print queue queues mail mails email emails
@@ -205,7 +214,7 @@ ORDINARY: Final = """
     trust trusted tuning udp umgebung uri usage usr var variable variablen variables verification verwaltung view
     webseite webserver wiki www xml zeichen zeile zeilen zero ziel ziele scan scans scanning scannen gescannt dialog
     dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol ping pings traceroute bandbreite
-    latenz latency language languages sharing banner graphical graphics install setup program client name
+    latenz latency timer timers directive directives direktive direktiven kompilieren kompiliert language languages sharing banner graphical graphics install setup program client name
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.
@@ -381,13 +390,22 @@ def _listed() -> frozenset[str]:
 
 
 @cache
+def _ordinary() -> frozenset[str]:
+    return frozenset(ORDINARY.split()) - frozenset(GENERIC.split())
+
+
+@cache
 def word_weight(word: str) -> float:
     """Return the anchor weight of a folded word, in (0, 1]."""
     forms = keys(word)
+    if word in _ordinary():  # as it is written: a stem that "timer" shares with "time" says less
+        return ORDINARY_WEIGHT
     if not forms.isdisjoint(_known(GENERIC)):
         return GENERIC_WEIGHT
     if not forms.isdisjoint(_known(ORDINARY)):
         return ORDINARY_WEIGHT
+    if (thing := done_to(word)) is not None:
+        return word_weight(thing)
     if (parts := compound_parts(word)) and all(word_weight(part) < NAME_WEIGHT for part in parts):
         return COMPOUND_WEIGHT
     return NAME_WEIGHT
@@ -398,6 +416,19 @@ def equivalents(word: str) -> tuple[tuple[str, ...], ...]:
     """Return what says the same as a folded word, each a tuple of words that stand together; () where unknown."""
     groups = _groups()
     return next((groups[key] for key in sorted(keys(word), key=len, reverse=True) if key in groups), ())
+
+
+@cache
+def done_to(word: str) -> str | None:
+    """Return what a German compound of a deed or a fault is about ("adressvergabe" is "adress"), or None.
+
+    Such a head says as little as "problem" does: what is assigned, changed or broken names the subject.
+    """
+    for head in DEEDS.split():
+        if word.endswith(head) and len(word) - len(head) >= _MIN_REST:
+            rest = word[: -len(head)]
+            return rest[:-1] if rest.endswith("s") and len(rest) > _MIN_REST else rest
+    return None
 
 
 @cache
