@@ -277,8 +277,9 @@ class AnchorIndex:
     def _add(self, anchor: AnchorWord) -> _Member:
         member = _Member(self._bit(), self._bit(), anchor.weight)
         self._register(anchor.word, anchor.forms, member.whole)
-        if len(anchor.word) >= _MIN_PART:
-            self._inside.add(anchor.word, member, anywhere=anchor.german)
+        for form in {anchor.word, *(anchor.forms if anchor.german else ())}:
+            if len(form) >= _MIN_PART:  # a German compound is made with the stem: "Protokollmeldung" of "Protokolle"
+                self._inside.add(form, member, anywhere=anchor.german)
         for parts in equivalents(anchor.word):
             if len(parts) == 1:
                 self._register(parts[0], keys(parts[0]), member.whole)

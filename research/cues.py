@@ -236,10 +236,12 @@ _NEGATIONS: Final = re.compile(
     re.IGNORECASE,
 )
 _NEGATES_ELSEWHERE: Final = _any_of(r"""
-    \b(?:not only|not necessarily|not yet|nicht nur|nicht zwingend|noch nicht|nicht mehr)\b
+    `[^`]*`
+    \b(?:last but not least|nicht zuletzt|not only|not necessarily|not yet|nicht nur|nicht zwingend|noch nicht|nicht mehr)\b
     \b(?:if|when|whenever|where|unless|until|so that|such that|wenn|falls|sofern|solange|sobald|bevor|damit|sodass)\b[^,;.]*
     \b(?:that|which|who)\b(?: \w+){0,3} (?:not|never|cannot)\b[^,;.]*
     ,\W+(?:der|die|das|den|dem|deren|dessen|welche[rsnm]?|ohne dass|um)\b[^,;.]*
+    \b(?:no|keine) (?:way|possibility|möglichkeit)\b
     \b(?:cannot|can not|can['’]t|could not|unable to|does not support|is not supported|not compatible)\b
     \b(?:kann|können|konnten?|lässt|lassen)\b[^,;.]*?\bnicht\b
     \bnicht (?:\w+ ){0,2}(?:möglich|unterstützt|verträglich|kompatibel)\b
