@@ -24,7 +24,6 @@ import hashlib
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -193,7 +192,7 @@ def _sample_document(path: str, data: bytes) -> Document:
     """Return a sample page as the library would: its collection says who publishes it."""
     url = f"library:{path}"
     document = extract(data, content_type=MIME_TYPES[Path(path).suffix], url=url)
-    collection: Collection = read_collections(SAMPLE_LIBRARY, [path])[0][path.split("/")[0]]
+    collection: Collection = read_collections(SAMPLE_LIBRARY, [path])[0][path.split("/", maxsplit=1)[0]]
     return replace(
         document,
         final_url=url,
@@ -309,7 +308,7 @@ class StoredEmbedder:
 def sweep(chosen: Sequence[Pair], pages: Mapping[str, Document], embedder: Embedder) -> None:
     """Print precision and recall over the grid of thresholds, for the pairs given."""
     print("min_relevance  floor  ceiling   en P/R         de P/R")
-    for least, floor, ceiling in itertools.product((0.45, 0.50, 0.55, 0.60, 0.65), (0.15, 0.25), (0.55, 0.65)):
+    for least, floor, ceiling in itertools.product((0.45, 0.55, 0.65), (0.15, 0.25), (0.55, 0.65)):
         policy = EvidencePolicy(min_relevance=least, cosine_floor=floor, cosine_ceiling=ceiling)
         outcomes = [judge(pair, pages[pair.page], embedder, policy) for pair in chosen]
         cells = []

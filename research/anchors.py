@@ -57,6 +57,8 @@ CODE_CLASSES: Final = frozenset(
 _TOKEN: Final = re.compile(r"[^\W_]\w*")
 """A name written with underscores (proxy_read_timeout) is one word, in labels as in texts."""
 _MARKED: Final = re.compile(r"(?=\w{10})[A-Za-z]+[a-z][A-Z]\w*|[^\W_]\w*_\w+")
+_SHORT_NAME: Final = re.compile(r"[A-Z]{2}")
+"""MX, AD, CD: of an "MX record" the record alone would be any record."""
 _PLURAL: Final = re.compile(r"[A-Z]{2,}s")
 """Of a short form: the DNs of a directory are not the DNS."""
 _MIN_WORD: Final = 3
@@ -154,11 +156,12 @@ def _public(text: str) -> str:
 
 
 def _plain_words(text: str, listed: Sequence[Identifier]) -> Iterator[str]:
-    """Yield the words of `text` outside of its identifiers: three characters or more, no stop words."""
+    """Yield the words of `text` outside of its identifiers: three characters or two capitals, no stop words."""
     edges = [0, *(edge for item in listed for edge in (item.start, item.end)), len(text)]
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         for token in _TOKEN.findall(text[start:end]):
-            if len(token) >= _MIN_WORD and fold(token) not in STOP_WORDS and not token.isdigit():
+            long = len(token) >= _MIN_WORD or _SHORT_NAME.fullmatch(token) is not None
+            if long and fold(token) not in STOP_WORDS and not token.isdigit():
                 yield token
 
 
@@ -317,7 +320,8 @@ class AnchorIndex:
         found = 0
         if token[:2] in self._starts or token[1:2] == "e":  # folded umlauts are compared without their e
             for form in keys(token):
-                found |= self._exact.get(form, 0)
+                if len(form) > _MIN_WORD or not token.endswith("ly"):  # "aptly" has the stem "apt" and is not APT
+                    found |= self._exact.get(form, 0)
         return found | self._inside.look_up(token) if len(token) >= _MIN_PART else found
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.models import Label, NodeKind, RelationType
-from data.text import STOP_WORDS, IdentifierClass, Span, fold, identifiers, sentences
+from data.text import IdentifierClass, Span, identifiers, sentences
 from research.anchors import IDENTIFIER_WEIGHT, AnchorIndex, LabelAnchors, contradicts, label_anchors
+from research.cohesion import follows, only_listed, refers_back, without_asides, without_glosses
 from research.cues import CueHit, Order, cues_in, denies, hedges, negates
 from research.roles import Direction, NodeView
 from research.topic import is_structural
-from research.vocabulary import GENERIC_WEIGHT, keys, word_weight
 
 __all__ = ["ADJACENT", "SOURCE", "TARGET", "Bridge", "PairReader", "no_question"]
 
@@ -57,48 +57,11 @@ _OPENING: Final = re.compile(
 """What may stand before the cue of a sentence about its own node: nothing, "This step …", "Damit …"."""
 CONTEXT_OWN: Final = 0.6
 """What a sentence must show of a label itself for its page's title to supply the label's name."""
-LISTED_WORDS: Final = 3
-LISTED_EDGE: Final = 2
-"""Words of an enumeration's member, and those at its edges within which the labels must stand."""
 NEAR: Final = 140
 """Characters around a cue in which its subject and object are looked for."""
 _CLAUSE_END: Final = re.compile(r"[;:()]")
 _NUMBER: Final = re.compile(r"\d+")
 _MARK: Final = re.compile(r"#{1,6}|[-*+•–]|\(?\d{1,3}[.)]")
-_LINK: Final = re.compile(
-    r"\b(?:this|these|those|such|it|its|they|them|their|he|she|there|here|then|thus|therefore|hence|so|otherwise|"
-    r"instead|the (?:former|latter|same)|because|since|as a result|in (?:this|that|which) case|"
-    r"dies\w*|jene[rsmn]?|solche[rsmn]?|es|er|sie|ihn|ihm|ihr\w*|sein\w*|dessen|deren|dort|hier\w*|dann|da|daher|darum|"
-    r"deshalb|deswegen|so|somit|sonst|andernfalls|stattdessen|letzter\w*|ersterer?\w*|anschließend|danach|"
-    r"da(?:bei|durch|für|gegen|mit|nach|raus|rin|rüber|von|zu)|den(?:n|noch)|weil|selbst)\b",
-    re.IGNORECASE,
-)
-"""Words by which a sentence takes up the one before it: without one, two neighbours are two statements."""
-_WORD: Final = re.compile(r"[^\W\d_]{4,}")
-COMMON_SUBJECT: Final = 2
-LINKED_WITHIN: Final = 60
-"""Characters from a sentence's beginning in which such a word stands."""
-_REMEDY_BEGINS: Final = re.compile(
-    r"\W*(?:solution|resolution|fix|remedy|workaround|answer|cause|reason|lösung|abhilfe|behebung|umgehung|antwort|ursache)"
-    r"\W*:",
-    re.IGNORECASE,
-)
-_THING: Final = (
-    r"(?:module|directive|command|feature|option|parameter|setting|service|server|daemon|program|tool|utility|package|"
-    r"function|file|mechanism|method|document|page|modul|direktive|anweisung|befehl|funktion|option|parameter|"
-    r"einstellung|dienst|server|daemon|programm|werkzeug|hilfsprogramm|paket|datei|verfahren|dokument|system)"
-)
-_ANAPHOR: Final = re.compile(
-    rf"\W*(?:(?:this|these|dies(?:e[rsmn]?)?)\b|(?:it|they|es)\b|(?:the|der|die|das)\W+{_THING}s?\b)", re.IGNORECASE
-)
-"""The beginning of a sentence whose subject is what its heading names."""
-_CHUNK: Final = re.compile(r"(?:(?!\b(?:and|or|und|oder|sowie)\b)[^,;/])+", re.IGNORECASE)
-_RANGE: Final = re.compile(r"(?:(?!\b(?:and|or|und|oder|sowie|to|bis)\b)[^,;/])+", re.IGNORECASE)
-_FROM_TO: Final = re.compile(r"\b(?:from|von)\b[^.]*\b(?:to|bis)\b", re.IGNORECASE)
-_TOGETHER: Final = re.compile(
-    r"\b(?:together|between|each other|one another|both|zusammen\w*|zwischen|miteinander|beide[nrs]?|gegenseitig)\b",
-    re.IGNORECASE,
-)
 _DOCUMENT_KINDS: Final = frozenset({NodeKind.SECTION, NodeKind.DOCUMENT, NodeKind.ARTICLE})
 _THREAT_CLASSES: Final = frozenset({IdentifierClass.CVE, IdentifierClass.TECHNIQUE})
 _UNDIRECTED: Final = frozenset({RelationType.RELATED_TO, RelationType.VARIANT_OF, RelationType.CONTRADICTS})
@@ -164,47 +127,30 @@ class PairReader:
             before = text[previous.start : previous.end] if previous else ""
             near = self.index.mask(f"{subject}. {before}")
             alone = not self._shows_both(before, near, named)
-            follows = previous is not None and (
-                previous is lead or self._follows(before, sentence, text[previous.end : span.start])
+            taken_up = previous is not None and (
+                previous is lead or follows(before, sentence, text[previous.end : span.start], self.index)
             )
+            near_by = previous is not None and "\n\n" not in text[previous.end : span.start]
             told = back or _REMEDY.search(part) is not None or _REASON.search(part) is not None
-            back = back or _refers_back(sentence)
+            back = back or refers_back(sentence)
             if self._shows_both(sentence, near, named):
-                found.append(self._bridge(span.start, span.end, sentence, "", WHOLE))
-            elif before and alone and follows and self._shows_both(f"{before} {sentence}", near, named):
+                outright = self._shows_both(without_glosses(sentence), near, named)
+                found.append(self._bridge(span.start, span.end, sentence, "", WHOLE if outright else TITLED))
+            elif alone and taken_up and self._shows_both(without_asides(f"{before} {sentence}"), near, named):
                 start = previous.start if previous else span.start
                 found.append(self._bridge(start, span.end, sentence, before, ADJACENT))
             elif subject and self._shows_both(f"{subject}. {sentence}", near, named):
-                strength = ADJACENT if told or _refers_back(sentence) else TITLED
+                strength = ADJACENT if told or refers_back(sentence) else TITLED
                 found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {part}.", strength, True))
-            elif before and alone and _refers_back(sentence) and self._shows_both(f"{subject}. {before} {sentence}", near, named):
+            elif (
+                alone
+                and near_by
+                and refers_back(sentence)
+                and self._shows_both(without_asides(f"{subject}. {before} {sentence}"), near, named)
+            ):
                 found.append(self._bridge(span.start, span.end, sentence, f"{subject}. {before}", ADJACENT, True))
             previous = span
         return found
-
-    def _follows(self, before: str, sentence: str, between: str) -> bool:
-        """Tell whether a sentence takes up the one before it: by a word that links, as its answer, or by its subject.
-
-        Two words that name something and belong to neither label are a common subject. Over a paragraph's end only
-        an answer takes up what stands before it.
-        """
-        if _REMEDY_BEGINS.match(sentence):
-            return True
-        if "\n\n" in between:
-            return False
-        if _LINK.search(sentence[:LINKED_WITHIN]):
-            return True
-        common = self._subjects(before) & self._subjects(sentence)
-        return len(common) >= COMMON_SUBJECT
-
-    def _subjects(self, text: str) -> frozenset[str]:
-        """Return the words of `text` that name something and show neither label."""
-        words = {fold(word) for word in _WORD.findall(text)}
-        return frozenset(
-            min(keys(word), key=len)
-            for word in words - STOP_WORDS
-            if word_weight(word) > GENERIC_WEIGHT and not self.index.mask(word)
-        )
 
     def names(self, label: int, text: str) -> bool:
         """Tell whether `text` names the label: an identifier of its own that pins it, or enough of its words."""
@@ -344,40 +290,10 @@ class PairReader:
             relation, direction = self._remedy()
         whole = f"{before} {sentence}".strip()
         row = sentence.lstrip().startswith("|")  # a row lists things side by side and states nothing by itself
-        listed = self._only_listed(sentence) if strength == WHOLE else False
+        listed = only_listed(sentence, self.index) if strength == WHOLE else False
         told = (strength == ADJACENT and not headed) or not negates(sentence if headed else whole)
         clear = relation is not None or (not row and not listed and told)
         return Bridge(start, end, whole, strength, denies(whole), clear and not hedges(whole), relation, direction)
-
-    def _only_listed(self, sentence: str) -> bool:
-        """Tell whether a sentence only names both in one enumeration, and says of neither what it is to the other.
-
-        "BIND 9, ISC DHCP, and Kea DHCP" connects nothing; "NAT and IPsec do not work together" does.
-        """
-        if _TOGETHER.search(sentence):
-            return False
-        pattern = _RANGE if _FROM_TO.search(sentence) else _CHUNK
-        chunks = [chunk for chunk in pattern.finditer(sentence) if chunk.group().strip()]
-        masks = [self.index.mask(match.group()) for match in chunks]
-        places = [
-            [number for number, mask in enumerate(masks) if self.index.distinctive(side, mask) > 0]
-            for side in (SOURCE, TARGET)
-        ]
-        if not places[SOURCE] or not places[TARGET] or set(places[SOURCE]) & set(places[TARGET]):
-            return False
-        first, last = min(map(max, places)), max(map(min, places))
-        if first >= last:
-            return False
-        words = [chunk.group().split() for chunk in chunks[first : last + 1]]
-        near = [chunk.group().split() for chunk in (*chunks[max(0, first - 1) : first], *chunks[first + 1 : last])]
-        near += [chunk.group().split() for chunk in chunks[last + 1 : last + 2]]
-        bare = last == first + 1 and "," not in sentence[chunks[first].end() : chunks[last].start()]
-        if not bare and not any(0 < len(member) <= LISTED_WORDS for member in near):
-            return False  # two clauses of one sentence, not two members of a list
-        ends = (" ".join(words[0][-LISTED_EDGE:]), " ".join(words[-1][:LISTED_EDGE]))
-        return all(len(between) <= LISTED_WORDS for between in words[1:-1]) and all(
-            any(self.index.distinctive(side, self.index.mask(edge)) > 0 for side in (SOURCE, TARGET)) for edge in ends
-        )
 
     def _direction(self, cue: CueHit, sentence: str, lead: str = "", implied: int | None = None) -> Direction | None:
         """Return which way a cue reads, None where that is not clear: then it says nothing."""
@@ -497,11 +413,6 @@ def _mark_before(text: str, start: int) -> str:
     """Return the mark of a heading or list item that a sentence begins with, empty where it begins with none."""
     before = text[text.rfind("\n", 0, start) + 1 : start].strip()
     return before if _MARK.fullmatch(before) else ""
-
-
-def _refers_back(sentence: str) -> bool:
-    """Tell whether a sentence speaks of what its heading names: "This module …", "Der Befehl …", "Es …"."""
-    return _ANAPHOR.match(sentence) is not None
 
 
 def _first_clause(text: str) -> str:

@@ -237,8 +237,10 @@ _NEGATIONS: Final = re.compile(
 )
 _NEGATES_ELSEWHERE: Final = _any_of(r"""
     `[^`]*`
-    \b(?:last but not least|nicht zuletzt|not only|not necessarily|not yet|nicht nur|nicht zwingend|noch nicht|nicht mehr)\b
-    \b(?:if|when|whenever|where|unless|until|so that|such that|wenn|falls|sofern|solange|sobald|bevor|damit|sodass)\b[^,;.]*
+    \b(?:last but not least|nicht zuletzt|not only|not necessarily|not yet)\b
+    \b(?:nicht nur|nicht zwingend|noch nicht|nicht mehr)\b
+    \b(?:if|when|whenever|where|unless|until|so that|such that)\b[^,;.]*
+    \b(?:wenn|falls|sofern|solange|sobald|bevor|damit|sodass)\b[^,;.]*
     \b(?:that|which|who)\b(?: \w+){0,3} (?:not|never|cannot)\b[^,;.]*
     ,\W+(?:der|die|das|den|dem|deren|dessen|welche[rsnm]?|ohne dass|um)\b[^,;.]*
     \b(?:no|keine) (?:way|possibility|möglichkeit)\b
@@ -279,7 +281,7 @@ def denies(sentence: str) -> bool:
 
 
 def negates(sentence: str) -> bool:
-    """Tell whether the sentence negates what it says: not only a condition, a part of it, or that things go together."""
+    """Tell whether the sentence negates what it says: not only a condition, a part of it, or an ability."""
     return _NEGATIONS.search(_NEGATES_ELSEWHERE.sub(" ", sentence)) is not None
 
 

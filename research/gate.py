@@ -221,7 +221,7 @@ def assess_evidence(
     if mirror := _mirrored(judged.passages, grams, accepted, policy.max_overlap):
         judged.mirror_of = mirror[0].url
         return judged.refuse("duplicate_content", f"{mirror[1]:.0%} of it repeats {mirror[0].url}")
-    return judged.accept(f"{topic.why}; {measured}; {source.source_class} source, quality {source.score:.2f}", grams)
+    return judged.accept(f"{topic.why}; {measured}; quality {source.score:.2f}: {source.why}", grams)
 
 
 def similarity_to_unit(cosine: float, policy: EvidencePolicy) -> float:

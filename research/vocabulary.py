@@ -38,6 +38,8 @@ COMPOUND_WEIGHT: Final = 0.9
 NAME_WEIGHT: Final = 1.0
 
 GENERIC: Final = """
+    it ip id os ui kb mb gb tb hz laden laedt geladen schicken schickt geschickt holen holt geholt bauen baut gebaut
+    vergabe vergeben verringern verringert ausfuehrlich ausfuehrlicher ausfuehrliche
     error errors problem problems issue issues failure failures fault trouble troubleshooting bug warning message
     messages fails failed fail failing broken crash crashes missing wrong invalid incorrect unable cannot working
     works worked work slow stuck hangs hang unexpected unknown occurs occurred happening cause causes caused fix fixed
@@ -135,8 +137,7 @@ GENERIC: Final = """
     speichert speziell spezielle stabilen stable standardmaessig statt stattdessen stellen stellt step steps strict
     style sub subject successful successfully sufficient sure taeglich take takes tatsaechlich tatsaechlichen teil
     teile thema third tipp together top translation treated treffen true try trying tun turn typical typically
-    uebereinstimmung laden laedt geladen schicken schickt geschickt holen holt geholt bauen baut gebaut vergabe
-    vergeben verringern verringert ausfuehrlich ausfuehrlicher ausfuehrliche ueberpruefen ueberprueft ueberpruefung uebersetzt ueblichen ueblicherweise uebrigen umfasst
+    uebereinstimmung ueberpruefen ueberprueft ueberpruefung uebersetzt ueblichen ueblicherweise uebrigen umfasst
     umgehen unabhaengig unbedingt unlike unmittelbar unstable unternehmen unterschiedlichen unterstuetzen unterstuetzt
     unterstuetzung urspruenglich urspruenglichen usually valid variety veraendern veraendert veraenderungen verfahren
     verfolgen verfuegbar verfuegbare verfuegbaren verfuegt verfuegung vergleich verhalten verhindern verhindert
@@ -156,6 +157,7 @@ DEEDS: Final = """
 """Heads of German compounds for what is done or goes wrong."""
 
 ORDINARY: Final = """
+    timer timers directive directives direktive direktiven kompilieren kompiliert
     store stores shop network networks networking printer printers printing print queue queues mail mails email emails
     mailbox mailboxes message calendar contact contacts attachment attachments folder folders file files directory
     directories drive drives share shares disk disks storage memory cpu processor password passwords account accounts
@@ -214,7 +216,7 @@ ORDINARY: Final = """
     trust trusted tuning udp umgebung uri usage usr var variable variablen variables verification verwaltung view
     webseite webserver wiki www xml zeichen zeile zeilen zero ziel ziele scan scans scanning scannen gescannt dialog
     dialogs fenster window popup menu menue button schaltflaeche tab tabs icon symbol ping pings traceroute bandbreite
-    latenz latency timer timers directive directives direktive direktiven kompilieren kompiliert language languages sharing banner graphical graphics install setup program client name
+    latenz latency language languages sharing banner graphical graphics install setup program client name
 """
 
 # One line a group of words that name the same thing; each word is looked up by its stem.
@@ -427,7 +429,8 @@ def done_to(word: str) -> str | None:
     for head in DEEDS.split():
         if word.endswith(head) and len(word) - len(head) >= _MIN_REST:
             rest = word[: -len(head)]
-            return rest[:-1] if rest.endswith("s") and len(rest) > _MIN_REST else rest
+            linked = rest.endswith("s") and len(rest) > _MIN_REST and keys(rest).isdisjoint(_known(ORDINARY))
+            return rest[:-1] if linked else rest
     return None
 
 

@@ -135,6 +135,10 @@ NOT_ACCEPTED = [
     ("asked", "Behebt AssumeUDPEncapsulation den Fehler 809 bei L2TP?"),
     ("guessed", "AssumeUDPEncapsulation behebt vermutlich den Fehler 809 bei L2TP."),
     ("another code", "AssumeUDPEncapsulation behebt den Fehler 691 bei L2TP."),
+    ("neighbours", "VPN-Fehler 809 bei L2TP kostet Zeit. Der Wert AssumeUDPEncapsulation steht im Handbuch."),
+    ("over a paragraph's end", "VPN-Fehler 809 bei L2TP ist lästig.\n\nDieser Wert heißt AssumeUDPEncapsulation."),
+    ("points of a list", "Themen:\n\n- VPN-Fehler 809 bei L2TP;\n- AssumeUDPEncapsulation unter Windows;"),
+    ("members of a list", "Es geht um den VPN-Fehler 809 bei L2TP, AssumeUDPEncapsulation und den Drucker."),
     (
         "a heading states nothing",
         "# AssumeUDPEncapsulation und VPN-Fehler 809 bei L2TP\n\nDer Text handelt von Kuchen.",
@@ -146,6 +150,25 @@ NOT_ACCEPTED = [
 def test_what_does_not_state_a_connection_is_no_acceptance(text: str) -> None:
     answer = review(VPN, KEY, text)
     assert (answer.accept, answer.cited) == (False, ())
+
+
+CONNECTED = [
+    ("a link", "VPN-Fehler 809 bei L2TP ist lästig. Dann fehlt der Wert AssumeUDPEncapsulation."),
+    ("an answer", "Problem: VPN-Fehler 809 bei L2TP.\n\nAbhilfe: den Wert AssumeUDPEncapsulation setzen."),
+    (
+        "a list's lead-in",
+        "Bei VPN-Fehler 809 mit L2TP:\n\n- AssumeUDPEncapsulation setzen;\n- neu starten;",
+    ),
+    ("what its heading names", "# AssumeUDPEncapsulation\n\nDieser Wert betrifft den VPN-Fehler 809 bei L2TP."),
+    ("below a remedy", "# VPN-Fehler 809 bei L2TP\n\n## Lösung\n\nDen Wert AssumeUDPEncapsulation anlegen."),
+    ("a condition", "Wenn AssumeUDPEncapsulation nicht gesetzt ist, kommt der VPN-Fehler 809 bei L2TP."),
+]
+
+
+@pytest.mark.parametrize("text", [row[1] for row in CONNECTED], ids=[row[0] for row in CONNECTED])
+def test_sentences_that_take_each_other_up_connect(text: str) -> None:
+    answer = review(VPN, KEY, text)
+    assert (answer.accept, answer.cited) == (True, ("E1",))
 
 
 def test_more_denials_than_statements_are_a_no() -> None:
@@ -174,7 +197,7 @@ TYPES = [
     (L2TP, IKE, "IKEv2 auf Notebooks ist eine Voraussetzung für L2TP.", "requires", "source_to_target"),
     (L2TP, IKE, "L2TP und IKEv2 auf Notebooks stehen im Widerspruch zueinander.", "contradicts", "undirected"),
     (L2TP, IKE, "IKEv2 auf Notebooks ist eine Variante von L2TP.", "variant_of", "undirected"),
-    (L2TP, IKE, "Auf Notebooks gibt es IKEv2 und L2TP.", "related_to", "undirected"),
+    (L2TP, IKE, "Auf Notebooks läuft IKEv2 neben L2TP.", "related_to", "undirected"),
 ]  # fmt: skip
 
 

@@ -94,6 +94,12 @@ def test_codes_of_two_vendors_do_not_contradict_each_other() -> None:
         ("Vorgänge im Postfach", "Ein Vorgang je Postfach", ["vorgaenge", "postfach"]),
         ("Serverzertifikat abgelaufen", "Der Server läuft", []),
         ("Postfix Relay", "Postfix leitet weiter", ["postfix"]),
+        ("Protokolle weiterleiten", "Der Empfang von Protokollmeldungen", ["protokolle"]),
+        ("Adressvergabe", "eine Adresse wird ausgewählt", ["adressvergabe"]),
+        ("APT archive", "it was named aptly", []),
+        ("MX record", "a record without its name", ["record"]),
+        ("MX record", "the MX of the domain", ["mx"]),
+        ("cron", "Aufgaben mit `cron` planen", ["cron"]),
     ],
 )
 def test_words_are_found_across_inflection_compounds_and_languages(label: str, text: str, shown: list[str]) -> None:
