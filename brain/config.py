@@ -292,7 +292,7 @@ def _explain(error: ValidationError, values: Mapping[str, str], sources: Mapping
         expected = str(first["ctx"]["error"])
     else:
         expected = first["msg"].replace("Input should be", "").strip()
-    given = "not what it can be (it is hidden)" if name in SECRETS else repr(values.get(name))
+    given = "set to something else (hidden)" if name in SECRETS else repr(values.get(name))
     return f"{name} ({sources.get(name, 'default')}) is {given}; expected is {expected}."
 
 
