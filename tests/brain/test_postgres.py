@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.brain.cli_tools import Brain
-from tests.postgres import Cluster, find_programs
-
-pytestmark = pytest.mark.skipif(
-    find_programs() is None, reason="PostgreSQL is not installed (apt-get install postgresql)"
-)
+from tests.postgres import Cluster
 
 
 def test_a_home_on_postgresql_from_its_first_file_to_its_backup(

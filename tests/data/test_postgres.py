@@ -23,11 +23,8 @@ from data.telemetry import MissingStore, TelemetryError, read_telemetry
 from data.writer import Writer
 from tests.conftest import Home
 from tests.data.crudtools import create_note, reopened, sql, url_of
-from tests.postgres import Cluster, find_programs
+from tests.postgres import Cluster
 
-pytestmark = pytest.mark.skipif(
-    find_programs() is None, reason="PostgreSQL is not installed (apt-get install postgresql)"
-)
 NOW = datetime(2026, 1, 15, 8, tzinfo=UTC)
 
 
