@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from vector.mesh import Repulsion, repulsion
+from vector.mesh import STEP, Repulsion, repulsion
 from vector.springs import Springs, compiles
 
 __all__ = ["descend", "natural_scale"]
@@ -38,14 +38,16 @@ def descend(
     momentum: float = MOMENTUM,
     exaggeration: float = 1.0,
     exaggerated: int = 0,
+    grid: float = STEP,
     tick: Callable[[int], None] | None = None,
 ) -> FloatArray:
     """Return `points`, float32[n, dims], after `steps` steps of descent with momentum.
 
     Every node's step is its force through its own stiffness. The springs are `exaggeration` times as strong
-    for the first `exaggerated` steps. `tick(1)` is called after each step; raising there ends the descent.
+    for the first `exaggerated` steps. `grid` is the step of the repulsion's grid. `tick(1)` is called after
+    each step; raising there ends the descent.
     """
-    push = repulsion(*points.shape, compiled=compiles(len(points)))
+    push = repulsion(*points.shape, compiled=compiles(len(points)), step=grid)
     points = points.astype(np.float32, copy=True)
     speed = np.zeros_like(points)
     for step in range(steps):

@@ -29,6 +29,9 @@ Tick = Callable[[int], None]
 
 EXAGGERATION: Final = 12.0
 """Springs of the first third are this much stronger, so that clusters gather before they spread (t-SNE's)."""
+GRID: Final = 0.8
+"""Step of the grid in a full layout, whose hundreds of steps average the grid's errors out: against 0.4 it keeps as
+many neighbourhoods in half the time; 1.0 leaves more overlap."""
 RELAX_STEPS: Final = 20
 RELAX_RATE: Final = 0.5
 RELAX_MOMENTUM: Final = 0.5
@@ -105,6 +108,7 @@ def full_layout(
             policy.steps,
             exaggeration=EXAGGERATION,
             exaggerated=policy.steps // 3,
+            grid=GRID,
             tick=tick,
         ).astype(np.float64)
         points = pack_components(points, component, GAP)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +124,70 @@ def test_compiled_path_gives_a_picture_as_good(monkeypatch: pytest.MonkeyPatch) 
     moved = descend(start, net, 3)
     monkeypatch.setattr("vector.springs.COMPILED_FROM", 10_000)
     assert np.abs(moved - descend(start, net, 3)).max() < 1e-3
+
+
+def star(count: int) -> Graph:
+    return np.stack([np.zeros(count - 1, np.int64), np.arange(1, count)], axis=1), np.ones(count - 1)
+
+
+def chain(count: int) -> Graph:
+    return np.stack([np.arange(count - 1), np.arange(1, count)], axis=1), np.ones(count - 1)
+
+
+def clique(count: int) -> Graph:
+    edges = np.stack(np.triu_indices(count, 1), axis=1)
+    return edges, np.ones(len(edges))
+
+
+def rings(count: int) -> Graph:
+    first = 4 * np.arange(count // 4)
+    edges = np.concatenate([np.stack([first + a, first + b], axis=1) for a, b in ((0, 1), (1, 2), (2, 3), (0, 3))])
+    return edges, np.ones(len(edges))
+
+
+def uneven(count: int) -> Graph:
+    edges, weights = neighbour_graph(count)
+    return edges, 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(weights))
+
+
+@pytest.mark.parametrize(("count", "dims"), [(120, 2), (120, 3), (1200, 2)])
+@pytest.mark.parametrize("shape", [star, chain, clique, rings, uneven])
+def test_odd_graphs_get_a_finite_picture_and_stay_in_bounds(
+    shape: Callable[[int], Graph], count: int, dims: int
+) -> None:
+    graph = shape(count if shape is not clique else 120)
+    count = int(graph[0].max()) + 1
+    policy = LayoutPolicy(dims=dims, steps=25)
+    places = full(count, graph, policy)
+    assert np.isfinite(places).all()
+    assert np.percentile(np.sqrt((places**2).sum(axis=1)), 99) == pytest.approx(1.0)
+    np.testing.assert_array_equal(places, full(count, graph, policy))
+    after, report = relax(places, *graph, policy, np.random.default_rng(0))
+    assert np.isfinite(after).all()
+    assert np.isfinite(report.scale)
+    assert np.sqrt(((after - places) ** 2).sum(axis=1)).max() <= policy.max_shift
+
+
+def test_leaves_of_a_star_do_not_end_on_top_of_each_other() -> None:
+    places = full(1500, star(1500), LayoutPolicy(steps=200))
+    assert len(np.unique(places.round(5), axis=0)) > 0.99 * 1500
+
+
+def test_a_chain_stays_in_its_order() -> None:
+    places = full(300, chain(300), LayoutPolicy(steps=200))
+    assert layout_quality(places, *chain(300)).neighbourhood_preservation > 0.85
+
+
+def test_relaxing_does_not_depend_on_the_order_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = neighbour_graph(1200)
+    places = full(1200, graph, LayoutPolicy(steps=60))
+    places += 0.02 * np.random.default_rng(0).standard_normal(places.shape)
+    policy = LayoutPolicy(rest=0.0)
+    plain, _ = relax(places, *graph, policy, np.random.default_rng(0), scale=30.0)
+    monkeypatch.setattr("vector.layout.SWEPT_FROM", 1)
+    swept, _ = relax(places, *graph, policy, np.random.default_rng(0), scale=30.0)
+    assert np.abs(plain - places).max() > 1e-3
+    np.testing.assert_allclose(swept, plain, atol=1e-5)
 
 
 def test_a_tick_that_raises_ends_the_layout() -> None:
