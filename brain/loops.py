@@ -93,6 +93,9 @@ class Supervisor:
             if tasks:
                 await asyncio.wait(tasks, timeout=grace.total_seconds())
         finally:
+            # Also where `run` itself is cancelled: a pass that answers its cancellation with an error of its own (the
+            # lock cannot be given back) would otherwise be taken for one that failed, and be tried again for ever.
+            self._stop.set()
             for task in tasks:
                 task.cancel()
             for outcome in await asyncio.gather(*tasks, return_exceptions=True):

@@ -11,9 +11,11 @@ import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final
 
-__all__ = ["no_collections"]
+__all__ = ["let_go", "no_collections"]
 
+_PIECE: Final = 20_000
 _guard = threading.Lock()
 _users = 0
 _was_on = False
@@ -35,3 +37,9 @@ def no_collections() -> Iterator[None]:
             _users -= 1
             if _users == 0 and _was_on:
                 gc.enable()
+
+
+def let_go(rows: list[Any]) -> None:
+    """Empty `rows` piece by piece: freed in one go, half a million rows hold the interpreter for 100 ms."""
+    while rows:
+        del rows[-_PIECE:]

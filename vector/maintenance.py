@@ -24,6 +24,7 @@ from data.progress import Progress, silent
 from data.state import get_state, set_state
 from data.store import Store
 from data.tx import Tx
+from data.writer import Writer
 from vector.charting import Cartographer, LayoutReport
 from vector.embed import Embedder
 from vector.layout import LayoutMode, LayoutPolicy
@@ -84,6 +85,7 @@ class Maintenance:
         """Bring the vector edges up to the vectors; the caller holds the engine mutex."""
         with no_collections():
             report = await self._reevaluator.run(force=force, progress=progress)
+            await self._store.on_writer(_nothing)  # until then the last batch's rows are still in its hands
         self._reevaluated = self._store.clock.monotonic()
         return report
 
@@ -94,6 +96,7 @@ class Maintenance:
         """
         with no_collections():
             report = await self._cartographer.refresh(mode, progress=progress)
+            await self._store.on_writer(_nothing)
         if mode != "off":
             self._relaxed = self._store.clock.monotonic()
         return report
@@ -154,6 +157,10 @@ class Maintenance:
             waits["layout"] = self._relax_wait()
         now = self._store.clock.now()
         return {name: to_iso(now + timedelta(seconds=max(0.0, wait))) for name, wait in waits.items()}
+
+
+def _nothing(writer: Writer) -> None:
+    """What comes after everything that was handed over before."""
 
 
 def _close(tx: Tx, next_due: Mapping[str, str], payload: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table
 
+from data.collecting import let_go
 from data.crud import ledger, repair
 from data.crud.rows import Driver, blocks, delete_rows, driver_of, insertion, lookup, lookup_keys, on_postgres
 from data.crud.wire import batch_binders, key_columns
@@ -141,6 +142,7 @@ def _write(writer: Writer, batch: Batch, actor: str) -> BatchOutcome:
                 )
     except StoreError as error:
         fault = f"written, but not read back ({error})"
+    let_go(prepared.rows)
     if fault:
         return BatchOutcome(False, 0, 0, prepared.digest, fault, journal_id)
     return BatchOutcome(True, written, deleted, prepared.digest, f"{written} written, {deleted} deleted", journal_id)
@@ -263,7 +265,7 @@ def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:
         names = table.columns.keys()
         differing = [name for name, was, now in zip(names, *wrong, strict=True) if was != now]
         return f"{table.name} {key_of(wrong[0])} differs from what was written: {', '.join(differing)}"
-    written = set(map(key_of, prepared.rows))
+    written = set(map(key_of, prepared.rows)) if prepared.deletes else set()
     for block in blocks([key for key in prepared.deletes if key not in written]):
         if left := driver.execute(lookup(table), (lookup_keys(block),)).fetchall():
             return f"{len(left)} rows of {table.name} are still there after they were deleted"

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from data.collecting import no_collections
+from data.collecting import let_go, no_collections
 
 
 def test_it_is_off_until_the_last_one_leaves() -> None:
@@ -31,3 +31,10 @@ def test_an_error_leaves_it_on_and_a_collector_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_rows_go_to_the_last() -> None:
+    rows = list(range(50_001))
+    let_go(rows)
+    assert rows == []
+    let_go(rows)
