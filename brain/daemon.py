@@ -32,6 +32,8 @@ from data.locks import HomeLock
 from data.migrations.prepare import prepare_home
 from data.models import Event
 from data.state import set_state
+from data.vectors import embedded_nodes
+from vector.warmup import COMPILED_FROM, warm_up
 
 if TYPE_CHECKING:
     import uvicorn
@@ -76,6 +78,7 @@ class _Daemon:
     async def run(self, listener: socket.socket, access: Any) -> None:
         from brain.api.app import create_app
 
+        await self._warm_up()
         # What is there by now stays: no later collection needs to walk it, with everything else waiting.
         gc.collect()
         gc.freeze()
@@ -107,6 +110,14 @@ class _Daemon:
             log.info("search answers", backends=list(self.settings.search_backends), said=probe.message)
         else:
             log.warning("search cannot answer", said=probe.message, change=probe.setting)
+
+    async def _warm_up(self) -> None:
+        """Load what maintenance of a large house uses, before anybody waits for an answer."""
+        if not self.settings.vector_maintenance:
+            return
+        nodes = await self.runtime.store.read_bulk(embedded_nodes, self.runtime.embedder.name)
+        if len(nodes) >= COMPILED_FROM:
+            await asyncio.to_thread(warm_up)
 
     async def status(self) -> dict[str, Any]:
         """Build the status document: nothing here waits for the writer, nor long for the counts of a large house."""
@@ -159,6 +170,9 @@ def _listen(settings: Settings) -> Iterator[socket.socket]:
         raise BrainError(
             f"The API cannot listen on {host} port {port} ({error.strerror or error}); set a free BRAIN_API_PORT."
         ) from error
+    # Connections inherit it. asyncio sets it only on sockets that name their protocol, which these do not; without it
+    # an answer's body waits for the receipt of its head, up to 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with listener:
         yield listener
 

@@ -20,6 +20,7 @@ from vector.similarity import BadVectors, check_vectors
 
 __all__ = [
     "BLOCK_BYTES",
+    "COMPILED_FROM",
     "BadVectors",
     "NeighbourState",
     "Neighbours",

@@ -87,7 +87,8 @@ def _stress(positions: FloatArray, graph: Any, sources: IntArray) -> float:
     """Return Σ (s·picture − graph)² / Σ graph² with the best s, over pairs that a path connects."""
     from scipy.sparse.csgraph import dijkstra
 
-    hops = dijkstra(graph, directed=False, indices=sources, unweighted=True)
+    # One source at a time: the search holds the interpreter, and from all of them at once it does so for half a second.
+    hops = np.stack([dijkstra(graph, directed=False, indices=row, unweighted=True) for row in sources])
     apart = np.stack([np.sqrt(((positions - positions[row]) ** 2).sum(axis=1)) for row in sources])
     counted = np.isfinite(hops) & (hops > 0)
     wanted, seen = hops[counted], apart[counted]
