@@ -1,7 +1,7 @@
 """Loading what passes over a large house use, before anybody waits for an answer.
 
 Imports and compiled code are loaded under the interpreter's lock, a fifth of a second at a time. A daemon on a large
-house does it once before it answers, on data of no meaning; in a small one the compiled passes are not used at all.
+house does it once before it answers, on rows of no meaning; in a small one the compiled passes are not used at all.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from vector.neighbours import COMPILED_FROM, neighbour_state
 
 __all__ = ["COMPILED_FROM", "warm_up"]
 
-_ROWS = 96
+_ROWS = COMPILED_FROM + 100
 
 
 def warm_up() -> None:
-    """Run each kind of pass once over a handful of rows. Blocking: seconds where nothing was compiled yet."""
+    """Run each kind of pass once over a few rows. Blocking: seconds where nothing was compiled yet."""
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((_ROWS, 8))
     vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)

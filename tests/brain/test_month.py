@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import structlog
 
 from brain.config import Settings
@@ -45,7 +46,7 @@ GRACE = timedelta(minutes=25)
 """What may lie between a due time and its run beside the look: the longest backoff, holds, a dead one's lease."""
 EDGES = "SELECT count(*), sum(weight), max(updated_at), group_concat(id) FROM edge WHERE kind = 'vector'"
 PLACES = "SELECT count(*), sum(x), sum(y), sum(x * y), max(updated_at) FROM position"
-LASTS = {None: (3, 12), "embedder": (0.2, 1), "edge": (0.5, 3), "position": (10, 16)}
+LASTS = {None: (3, 12), "embedder": (4, 5), "edge": (5, 8), "position": (10, 16)}
 """Hours until the next mishap, by what is broken: a map is due more seldom than edges."""
 STAMPS = "SELECT name, value FROM state WHERE name LIKE 'last_vector_%'"
 TOLD = ("last_vector_reevaluation", "last_vector_layout")
@@ -307,6 +308,8 @@ async def mishap(month: Month, ours: Store) -> None:
         assert (await perform(ours, DeactivateNode(one.id, version=one.version), actor="test")).ok
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_month_with_two_processes_restarts_and_failures(tmp_path: Path, empty_database: Path) -> None:
     with structlog.testing.capture_logs():  # each failure would print its trace, which takes longer than the day
         await play(tmp_path / "home", empty_database)
