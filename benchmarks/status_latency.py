@@ -1,6 +1,6 @@
 """How fast the daemon answers `/status` while its first reevaluation of a large house runs inside it.
 
-.venv/bin/python benchmarks/status_latency.py [--nodes 50000] [--home DIR] [--loops] [--json FILE]
+.venv/bin/python -m benchmarks.status_latency [--nodes 50000] [--home DIR] [--loops] [--json FILE]
 
 A home with synthetic nodes and unit vectors is written through the store (kept in DIR and copied for each run). The
 real `brain run` starts on it with a reevaluation due; from its first answer on, `/status` is asked 20 times a second
