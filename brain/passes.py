@@ -89,6 +89,8 @@ class Passes:
         """Make vectors, edges, layout or all of it anew, under the engine mutex; return the reports by name."""
         maintenance = self._rt.maintenance
         done: dict[str, Any] = {}
+        if (holder := (await self._rt.mutex.status()).holder) is not None:
+            progress(f"waiting for {holder}", 0, None)
         async with self._rt.mutex.hold(f"rebuild {what}"):
             if what in {"vectors", "all"}:
                 done["vectors"] = asdict(await maintenance.embed(everything=True, progress=progress))
