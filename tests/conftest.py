@@ -44,7 +44,13 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return asyncio.run(create(tmp_path_factory.mktemp("empty") / "home"))
 
 
-BOTH = ("tests/data/", "tests/research/test_queue", "tests/research/test_scan", "tests/research/test_pairs")
+BOTH = (
+    "tests/data/",
+    "tests/research/test_queue",
+    "tests/research/test_scan",
+    "tests/research/test_pairs",
+    "tests/research/test_reexamination",
+)
 """Tests of the store and of the queue: they run on SQLite, and on PostgreSQL where there is one."""
 
 

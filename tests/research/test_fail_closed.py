@@ -14,11 +14,12 @@ import pytest
 from data import events
 from data.edges import relation_between
 from data.events import list_events
-from data.models import PairState
+from data.models import EdgeKind, PairState
 from data.pairs import count_by_reason, get_decision
 from data.store import Store
 from research.pair_reasons import RETRIED, Reason
 from tests.research.fault_world import FAULTS, RANK, STAGES, Fault, World, contents, pairs_of_nodes, thinking_world
+from tests.research.test_pairs import put_edge
 
 FEW = {
     "planner down", "nothing public", "every engine failed", "nobody knows", "page: 404", "page of another error code",
@@ -118,3 +119,17 @@ async def test_one_good_page_is_enough_whatever_the_other_one_does(store: Store)
             outcome = await set_up(World(page=(fault.wrong, World().page[0]))).think(*pair[False])
             assert outcome.accepted, f"{fault.name}: {outcome.detail}"
             assert outcome.evidence == 1
+
+
+async def test_a_second_pass_over_the_same_pairs_sends_nothing(store: Store) -> None:
+    nodes = [pair[False] for pair in await pairs_of_nodes(store, 2)]
+    for pair in nodes:
+        await store.write(put_edge, *pair, EdgeKind.VECTOR, 0.5)
+    async with thinking_world(store) as (set_up, server):
+        thinking = set_up(World())
+        first = await thinking.think_pass(10)
+        assert first.accepted == 2
+        sent = len(server.requests)
+        assert sent >= 4  # a search and a page a pair at least
+        assert (await thinking.think_pass(10)).thought == 0
+        assert len(server.requests) == sent

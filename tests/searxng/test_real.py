@@ -113,7 +113,7 @@ def instance(world: tuple[Instance, Upstream]) -> Instance:
 
 
 @pytest.fixture
-async def backend(instance: Instance) -> AsyncIterator[SearxngBackend]:
+async def searching(instance: Instance) -> AsyncIterator[SearxngBackend]:
     async with SearxngBackend(instance.url) as opened:
         yield opened
 
@@ -123,8 +123,8 @@ async def search(instance: Instance, category: str, query: str = "physics", **po
         return await backend.search(query, language="en", limit=20)
 
 
-async def test_hits_come_as_they_are(upstream: Upstream, backend: SearxngBackend) -> None:
-    page = await backend.search(UMLAUTS, language="de", limit=10)
+async def test_hits_come_as_they_are(upstream: Upstream, searching: SearxngBackend) -> None:
+    page = await searching.search(UMLAUTS, language="de", limit=10)
     assert page.state is SearchState.HITS
     assert [(hit.url, hit.title, hit.snippet) for hit in page.hits] == [
         ("https://docs.example.test/1", "Page 1", "Text 1"),
@@ -135,9 +135,9 @@ async def test_hits_come_as_they_are(upstream: Upstream, backend: SearxngBackend
     assert upstream.asked == [UMLAUTS]
 
 
-async def test_what_the_server_does_not_know_is_known_as_such(upstream: Upstream, backend: SearxngBackend) -> None:
+async def test_what_the_server_does_not_know_is_known_as_such(upstream: Upstream, searching: SearxngBackend) -> None:
     upstream.hits = {}
-    page = await backend.search("nobody knows", language="en", limit=10)
+    page = await searching.search("nobody knows", language="en", limit=10)
     assert (page.state, page.hits, page.engines_failed) == (SearchState.NONE, (), ())
 
 
@@ -179,21 +179,21 @@ async def test_hits_of_one_engine_count_though_another_failed(upstream: Upstream
     ],
 )  # fmt: skip
 async def test_no_query_is_taken_for_a_command(
-    upstream: Upstream, backend: SearxngBackend, query: str, asked: str
+    upstream: Upstream, searching: SearxngBackend, query: str, asked: str
 ) -> None:
-    page = await backend.search(query, language="en", limit=10)
+    page = await searching.search(query, language="en", limit=10)
     assert (page.state, len(page.hits)) == (SearchState.HITS, 2)
     assert upstream.asked == [asked]
 
 
 async def test_a_redirect_is_not_followed(
-    upstream: Upstream, backend: SearxngBackend, monkeypatch: pytest.MonkeyPatch
+    upstream: Upstream, searching: SearxngBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(searxng, "neutral_query", lambda query: query)
-    page = await backend.search("!!g foo", language="en", limit=10)
+    page = await searching.search("!!g foo", language="en", limit=10)
     assert page.state is SearchState.BLIND
     assert "redirect to 'https://www.google.com" in page.notes[0]
-    answered = await backend.search("avg 1 2 3", language="en", limit=10)  # an answerer, and no engine was asked
+    answered = await searching.search("avg 1 2 3", language="en", limit=10)  # an answerer, and no engine was asked
     assert answered.hits == ()
     assert upstream.asked == []
 
@@ -233,8 +233,8 @@ async def test_answers_alone_are_no_hits(upstream: Upstream, instance: Instance)
     assert typed.state in {SearchState.NONE, SearchState.BLIND}
 
 
-async def test_a_long_query_is_cut_and_sent(upstream: Upstream, backend: SearxngBackend) -> None:
-    assert (await backend.search("word " * 60_000, language="en", limit=5)).state is SearchState.HITS
+async def test_a_long_query_is_cut_and_sent(upstream: Upstream, searching: SearxngBackend) -> None:
+    assert (await searching.search("word " * 60_000, language="en", limit=5)).state is SearchState.HITS
     assert len(upstream.asked[0]) <= 400
 
 
@@ -248,8 +248,8 @@ async def test_what_the_server_refuses_is_blind(upstream: Upstream, instance: In
         assert "404 with text/html" in page.notes[0]
 
 
-async def test_the_probe_of_a_server_that_is_well(upstream: Upstream, backend: SearxngBackend) -> None:
-    probe = await backend.probe()
+async def test_the_probe_of_a_server_that_is_well(upstream: Upstream, searching: SearxngBackend) -> None:
+    probe = await searching.probe()
     assert (probe.ok, probe.setting) == (True, "")
     assert "2 results" in probe.message
 
