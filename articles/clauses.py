@@ -62,8 +62,13 @@ class Clause:
         return common >= 2 or (bool(common) and common * 2 >= min(len(self.roots), len(other.roots)))
 
     @property
+    def denials(self) -> int:
+        """How many negating words it holds."""
+        return sum(word.raw == "!=" or (not word.code and negations(word.raw) > 0) for word in self.words)
+
+    @property
     def negated(self) -> bool:
-        return any(word.raw == "!=" or (not word.code and negations(word.raw) > 0) for word in self.words)
+        return self.denials > 0
 
 
 _SUBORDINATE: Final = (

@@ -15,7 +15,7 @@ from typing import Final
 
 from articles.claimwords import are_opposites, force_of, number_of, order_words, unit_of
 from articles.clauses import NAME, Clause, Difference, Pair, Word, paired
-from articles.negation import negated_words, negation
+from articles.negation import denials_counted, negated_words, negation
 from articles.places import exchanged, misplaced, replaced, replaced_pairs
 
 __all__ = ["Difference", "differences"]
@@ -251,6 +251,7 @@ _CHECKS: Final[tuple[Callable[[Pair], Iterator[Difference]], ...]] = (
     _units,
     _number_order,
     negation,
+    denials_counted,
     negated_words,
     _opposites,
     _force,

@@ -12,7 +12,7 @@ from typing import Final
 from articles.claimwords import force_of, word_set_of
 from articles.clauses import Clause, Difference, Pair
 
-__all__ = ["negated_words", "negation"]
+__all__ = ["denials_counted", "negated_words", "negation"]
 
 
 def negation(pair: Pair) -> Iterator[Difference]:
@@ -84,6 +84,19 @@ def _words_denied(among: Sequence[Clause], *, denied: bool) -> frozenset[str]:
                 if word.text in _PLAIN_NOT:
                     found.update(next(([one.root] for one in clause.words[index + 1 :] if one.content), []))
     return frozenset(found)
+
+
+def denials_counted(pair: Pair) -> Iterator[Difference]:
+    """Of several negating words one more or less, in a clause that is otherwise the cited one."""
+    for clause, other in pair.matched:
+        if other is None or clause.denials == other.denials or not (clause.negated and other.negated):
+            continue
+        if len(clause.roots & other.roots) >= _SAME * len(clause.roots | other.roots):
+            yield Difference("negation", " ".join(word.raw for word in clause.words))
+
+
+_SAME: Final = 0.8
+"""Share of the words that two clauses have in common when one is the other."""
 
 
 def _negated(among: Sequence[Clause]) -> bool:
