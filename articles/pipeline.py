@@ -46,13 +46,14 @@ from data.events import (
 )
 from data.models import ArticleType, Event
 from data.store import Store
-from research.reasoner import Reasoner, ReasonerError
+from research.reasoner import InvalidAnswer, Reasoner, ReasonerError
 from vector.embed import Embedder, EmbeddingError
 
 __all__ = ["MoreEvidence", "MoreResearch", "Synthesis", "SynthesisRequest", "SynthesisResult"]
 
 ACTOR: Final = "synthesis"
 RECONSIDERABLE: Final = frozenset({"insufficient_solution_steps", "missing_validation_steps"})
+RECONSIDERED_TO: Final = frozenset({"reference", "concept", "decision_guide", "skip"})
 SHOWN_TO_PLANNER: Final = 40
 """Passages, the nearest to the topic."""
 
@@ -265,6 +266,8 @@ class Synthesis:
             passages=tuple(brief.shelf.passages),
         )
         answer = await self._reasoner.ask(RECONSIDER, request)
+        if answer.type not in RECONSIDERED_TO:  # whatever a reasoner hands over: an operational type is tried once
+            raise InvalidAnswer(RECONSIDER.name, f"{answer.type} is none of {', '.join(sorted(RECONSIDERED_TO))}")
         payload = run.payload(
             **{"from": article.type.value}, to=answer.type, structure_errors=list(errors), reason=answer.reason
         )
