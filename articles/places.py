@@ -7,10 +7,12 @@ something else, unless it is a form of it or a synonym.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from articles.claimwords import are_opposites, force_of, number_of, one_meaning, word_set_of
 from articles.clauses import NAME, Clause, Difference, Pair, Word
+from data.products import PRODUCTS
 
 __all__ = ["exchanged", "misplaced", "replaced", "replaced_pairs"]
 
@@ -100,7 +102,9 @@ def _one_place(mine: Frame, cited: Frame, known: bool) -> bool:
     ]
     inner = [word for word in same if word is not _EDGE and word.text not in word_set_of("pronouns")]
     weighty = sum(word.content for word in inner)
-    if NAME.fullmatch(mine[2].raw) and len(inner) >= 3:
+    if _named(mine[2]) and len(inner) >= 3:
+        return True
+    if _named(cited[2]) and not known and weighty >= 1:
         return True
     if known or mine[1] is _EDGE or mine[3] is _EDGE:
         return weighty >= 2 or (weighty >= 1 and len(inner) >= 3) or (weighty >= 1 and len(inner) >= 2 and not known)
@@ -123,7 +127,7 @@ def _says_other(mine: Frame, theirs: Frame, language: str) -> bool:
         return True
     if one_meaning(word.text, cited.text):
         return False
-    named = bool(NAME.fullmatch(word.raw) or NAME.fullmatch(cited.raw))
+    named = _named(word) or _named(cited)
     if language == "de" and mine[1] is not _EDGE and not named and (_capital(word) != _capital(cited)):
         return False
     if language == "de" and mine[3] is _EDGE and not _capital(word):
@@ -134,6 +138,16 @@ def _says_other(mine: Frame, theirs: Frame, language: str) -> bool:
         return False
     short, long = sorted((word.text, cited.text), key=len)
     return not (len(short) > _SUFFIX and short in long and len(long) - len(short) >= _SUFFIX)
+
+
+def _named(word: Word) -> bool:
+    """Tell whether a word is a name whatever the language: by its form, or a product's as people write it."""
+    return bool(NAME.fullmatch(word.raw)) or word.text in _product_names()
+
+
+@cache
+def _product_names() -> frozenset[str]:
+    return frozenset(product.name for product in PRODUCTS)
 
 
 def _capital(word: Word) -> bool:

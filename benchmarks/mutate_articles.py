@@ -1,6 +1,7 @@
 """Articles made wrong on purpose, and who notices: the independent checker and the product's own gates.
 
-    python -m benchmarks.mutate_articles HOME [--count 500] [--seed 1]
+    python -m benchmarks.mutate_articles HOME... [--count 500] [--seed 1]
+    python -m benchmarks.mutate_articles HOME... --exports DIR     # staged articles as an export writes approved ones
 
 Takes the newest revision of every article of HOME and changes one thing each time so that the text is wrong by
 construction: a number, version, command, path or product that its citation does not hold, a "not" more or less, a word
@@ -297,7 +298,7 @@ KINDS: Mapping[str, Mutation] = {
 def mutations(bases: Sequence[Base], count: int, seed: int) -> Iterator[Mutated]:
     """Yield `count` different mutated articles, every kind in its turn as long as the articles give it something."""
     rng = random.Random(seed)
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     names = list(KINDS)
     made = tries = 0
     while made < count and tries < 200 * count:
@@ -306,9 +307,9 @@ def mutations(bases: Sequence[Base], count: int, seed: int) -> Iterator[Mutated]
         base = rng.choice(bases)
         content = copy.deepcopy(base.content)
         what = KINDS[name](rng, base, content)
-        if not what or content == base.content or what in seen:
+        if not what or content == base.content or (content["topic"], what) in seen:
             continue
-        seen.add(what)
+        seen.add((content["topic"], what))
         made += 1
         yield Mutated(name, content, base.evidence, what)
 
@@ -381,8 +382,15 @@ def main() -> int:
     parser.add_argument("homes", type=Path, nargs="+")
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--exports", type=Path, help="only write the articles there as an export would")
     options = parser.parse_args()
     bases = [base for home in options.homes for base in bases_of(home)]
+    if options.exports is not None:
+        options.exports.mkdir(parents=True, exist_ok=True)
+        for number, base in enumerate(bases, 1):
+            text = exported(article_from_content(base.content, base.evidence), base.evidence)
+            (options.exports / f"{number:03d}.md").write_text(text, encoding="utf-8")
+        return 0
     total: Counter[str] = Counter()
     gates: Counter[str] = Counter()
     checker: Counter[str] = Counter()

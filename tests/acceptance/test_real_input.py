@@ -44,5 +44,21 @@ def test_real_documents_become_relations_and_articles(tmp_path: Path) -> None:
     assert all(relation["evidence"] >= 1 for relation in document["relations"])
     assert sum(article["state"] == "staged" for article in document["articles"]) >= 3
     assert document["traced"], document["trace"]
+    exports = tmp_path / "exports"
+    home = CACHE / "home"
+    for arguments in (
+        ["-m", "benchmarks.mutate_articles", str(home), "--exports", str(exports)],
+        ["benchmarks/check_articles.py", "--evidence", str(home / "evidence"), str(exports)],
+    ):
+        checked = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+        assert checked.returncode == 0, f"{checked.stdout[-4000:]}\n{checked.stderr[-4000:]}"
     assert {task["state"] for task in document["tasks"]} <= {"completed", "cancelled", "deferred"}
     assert not any("Traceback" in line for line in done.stderr.splitlines())
