@@ -35,6 +35,16 @@ def test_words_alone_hold_the_floors() -> None:
     assert found.passed_de >= 0.90
 
 
+def test_what_it_does_with_sentences_no_rule_was_written_for_gets_no_worse() -> None:
+    """The fresh pairs tell the truth about the judge; they are measured, never tuned on."""
+    fresh = load(CLAIMS.with_name("claims_fresh.json"))
+    assert len(fresh) >= 50
+    assert not {pair.passage for pair in fresh} & {pair.passage for pair in PAIRS}
+    found = rates(fresh, judged(fresh, None))
+    assert found.caught >= 0.75
+    assert min(found.passed_en, found.passed_de) >= 0.90
+
+
 @pytest.mark.slow
 def test_the_review_holds_the_floors_in_both_halves() -> None:
     said = judged(PAIRS, SentenceTransformerEmbedder())
