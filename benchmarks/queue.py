@@ -20,15 +20,16 @@ import asyncio
 import contextlib
 import json
 import pickle
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from benchmarks.measure import Row, as_json, interleaved, table
@@ -103,6 +104,12 @@ def _child_peak(taken: list[Any]) -> dict[str, float]:
     return found
 
 
+def _high_water() -> float:
+    """Return the most MB this process ever had resident; `ru_maxrss` would be the parent's where that was larger."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
 def _child(path: Path) -> None:
     from research.consolidation import keepers
     from research.duplicates import DuplicatePolicy
@@ -112,9 +119,9 @@ def _child(path: Path) -> None:
             while True:
                 yield from pickle.load(file)
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = _high_water()
     keepers(stored(), DuplicatePolicy())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = _high_water()
     print(json.dumps({"peak MB": peak, "MB before": before}))
 
 
@@ -197,6 +204,58 @@ def _fill(tx: Any, made: Sequence[Any]) -> None:
     )  # fmt: skip
 
 
+# ------------------------------------------------------------------------------------------ opportunities
+
+
+def snapshot(count: int, edges: int) -> Any:
+    """Return a seeded graph of `count` nodes, three quarters of them tickets, and about `edges` vector edges."""
+    from datetime import UTC, datetime
+
+    from data.graph import GraphSnapshot
+    from data.models import NodeKind
+    from data.nodes import NodeContent
+
+    random = Random(7)
+    kinds = [NodeKind.TICKET] * 6 + [NodeKind.SECTION, NodeKind.NOTE]
+    nodes = tuple(
+        NodeContent(
+            f"n_{number:07}", random.choice(kinds), shape.topic, f"{' '.join(shape.questions)} {shape.topic}. " * 2,
+            "de", "", str(number),
+        )
+        for number, shape in enumerate(shapes(count, seed=6))
+    )  # fmt: skip
+    found: dict[tuple[int, int], float] = {}
+    while len(found) < edges:
+        a = random.randrange(count)
+        b = min(count - 1, max(0, a + random.randint(-20, 20))) if random.random() < 0.9 else random.randrange(count)
+        if a != b:
+            found[min(a, b), max(a, b)] = round(random.uniform(0.35, 0.9), 3)
+    vectors = tuple((a, b, weight) for (a, b), weight in sorted(found.items()))
+    return GraphSnapshot(datetime(2026, 1, 15, tzinfo=UTC), nodes, vectors)
+
+
+def opportunity_rows(count: int) -> list[Row]:
+    from research.communities import find_communities
+    from research.opportunities import find
+
+    graph = snapshot(count, 10 * count)
+    kinds: dict[str, float] = {}
+
+    def all_six() -> int:
+        gaps = find(graph)
+        kinds.update(Counter(gap.kind for gap in gaps))
+        return len(gaps)
+
+    cases: dict[str, Callable[[], int]] = {
+        "communities alone": lambda: len(find_communities(len(graph.nodes), graph.vectors)),
+        "all kinds, nothing read yet, then again": all_six,
+    }
+    made = interleaved("opportunities", count, cases, rounds=2, figures=lambda _, found: {"found": found})
+    made[-1].figures.update(kinds)
+    made[-1].figures.update({"first CPU s": made[-1].cpu[0], "again CPU s": made[-1].cpu[-1]})
+    return made
+
+
 # ---------------------------------------------------------------------------------------------------- all
 
 
@@ -206,6 +265,7 @@ def rows(profile: str, only: Sequence[str] = ()) -> list[Row]:
     works: dict[str, Callable[[], list[Row]]] = {
         "consolidate": lambda: consolidate_rows(sizes["consolidate"], 3),
         "enqueue": lambda: enqueue_rows(sizes["enqueue"]),
+        "opportunities": lambda: opportunity_rows(sizes["opportunities"]),
     }
     return [row for name, work in works.items() if not only or name in only for row in work()]
 
