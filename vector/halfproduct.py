@@ -1,6 +1,7 @@
 """The full neighbour pass as one product over the upper triangle with the selection fused in.
 
-Each pair of rows is multiplied once, in float32, and offered to both rows' lists while its tile is hot.
+Each pair of rows is multiplied once, in float32, and offered to both rows' lists while its tile is hot. In large
+sets most pairs are spared even that: a narrow product bounds them below what the lists hold (vector.prefix).
 The lists are a few places longer than asked for; the exact similarities (vector.similarity) then order
 them, and a row whose last place is too close to tell is computed anew. So the result does not depend on
 tiles, threads or library.
@@ -15,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from vector.prefix import BOUNDED_FROM, bounding_rows, lower_limits
 from vector.selection import NO_KEY, Lists, Tick, decode, encode, nearest_of_rows
 from vector.similarity import GRID, product_error
 from vector.workers import default_threads, run_blocks
@@ -76,25 +78,32 @@ def _select(
     tick: Tick | None,
 ) -> None:
     """Fill the lists with the best float32 products of each row."""
-    from vector.kernels import select_tile
+    from vector.kernels import select_bounded, select_tile
 
     count, wide = values.shape
     last = values[:, -1].copy()
+    bounding = None
+    if count >= BOUNDED_FROM:
+        np.maximum(last, lower_limits(vectors, wide, threads), out=last)
+        bounding = bounding_rows(vectors, last, block_bytes, threads)
     rows = _ROWS
-    while rows > 64 and rows * 2 * rows * 4 * (threads or default_threads()) > block_bytes:
+    # The other half is left to the bounding rows and to what the refinement holds.
+    while rows > 64 and rows * 2 * rows * 4 * (threads or default_threads()) > block_bytes // 2:
         rows //= 2
     columns = rows * (_COLUMNS // _ROWS)
     guards = [threading.Lock() for _ in range(0, count, rows)]
-    seeded = np.zeros(len(guards), np.bool_)
+    # Limits over all rows are there already where there were rows enough for them.
+    seeded = np.full(len(guards), count >= BOUNDED_FROM)
     local = threading.local()
+    factors = vectors if bounding is None else bounding
 
     def work(row0: int) -> None:
         buffer = getattr(local, "tile", None)
         if buffer is None:
             buffer = local.tile = np.empty(rows * columns, np.float32)
-        left = vectors[row0 : row0 + rows]
+        left = factors[row0 : row0 + rows]
         for col0 in range(row0, count, columns):
-            right = vectors[col0 : col0 + columns]
+            right = factors[col0 : col0 + columns]
             tile = buffer[: len(left) * len(right)].reshape(len(left), len(right))
             np.matmul(left, right.T, out=tile)
             touched = {row0 // rows, *range(col0 // rows, (col0 + len(right) - 1) // rows + 1)}
@@ -108,7 +117,10 @@ def _select(
                         seeded[row0 // rows] = _seed(part.T, last[row0 : row0 + len(left)], wide)
                     if not seeded[number]:
                         seeded[number] = _seed(part, last[number * rows : number * rows + part.shape[1]], wide)
-                select_tile(tile, row0, col0, values, ids, last)
+                if bounding is None:
+                    select_tile(tile, row0, col0, values, ids, last)
+                else:
+                    select_bounded(tile, row0, col0, vectors, values, ids, last)
             if tick is not None:
                 tick(tile.size)
 

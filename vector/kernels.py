@@ -137,6 +137,68 @@ def _select_tile(
 select_tile: Any = compiled(_select_tile, fastmath=_LOOSE_TILE)
 
 
+def _dot(left: NDArray[np.float32], right: NDArray[np.float32]) -> np.float32:
+    total = np.float32(0.0)
+    for x in range(left.shape[0]):
+        total += left[x] * right[x]
+    return total
+
+
+dot: Any = compiled(_dot, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _select_bounded(
+    bounds: NDArray[np.float32],
+    row0: int,
+    col0: int,
+    vectors: NDArray[np.float32],
+    values: NDArray[np.float32],
+    ids: NDArray[np.int32],
+    last: NDArray[np.float32],
+) -> None:
+    """As `select_tile`, where bounds[i, j] is no less than the product of rows row0+i < col0+j of `vectors`.
+
+    A pair is multiplied out only where its bound exceeds the smaller threshold of the two.
+    """
+    rows, cols = bounds.shape
+    found, marks = np.empty(cols + 1, np.int64), np.empty(_CHUNK, np.uint8)
+    words = marks.view(np.uint64)
+    limits = last[col0 : col0 + cols]
+    for i in range(rows):
+        row = row0 + i
+        line, limit = bounds[i], last[row]
+        first = max(0, row + 1 - col0)
+        number = 0
+        for start in range(first - first % _CHUNK, cols, _CHUNK):
+            stop = min(start + _CHUNK, cols)
+            chunk, thresholds = line[start:stop], limits[start:stop]
+            hits = np.float32(0.0)
+            for j in range(stop - start):
+                hits += np.float32(1.0) if chunk[j] > min(limit, thresholds[j]) else np.float32(0.0)
+            if hits == 0.0:
+                continue
+            for j in range(stop - start):
+                marks[j] = np.uint8(chunk[j] > min(limit, thresholds[j]))
+            for word in range((stop - start + 7) // 8):
+                if words[word]:
+                    for j in range(8 * word, min(8 * word + 8, stop - start)):
+                        # Written always and counted on a hit: no branch to guess wrong.
+                        found[number] = start + j
+                        number += int(marks[j] and start + j >= first)
+        left = vectors[row]
+        for place in range(number):
+            j = found[place]
+            value = dot(left, vectors[col0 + j])
+            if value > limit:
+                limit = max(limit, insert(values, ids, row, value, col0 + j))
+            if value > limits[j]:
+                limits[j] = max(limits[j], insert(values, ids, col0 + j, value, row))
+        last[row] = limit
+
+
+select_bounded: Any = compiled(_select_bounded, fastmath=_LOOSE_TILE)
+
+
 def _exact_pairs(
     vectors: NDArray[np.float32],
     rows: NDArray[np.int64],
