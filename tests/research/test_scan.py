@@ -27,6 +27,7 @@ from research.plan import ResearchPlan, ResearchPlanRequest, plan_handlers
 from research.queue import QueuePolicy, ResearchQueue
 from research.reasoner import ExtractiveReasoner, ReasonerUnavailable, Role
 from research.scan import ScanPolicy, scan
+from tests.conftest import Home
 
 Q = TypeVar("Q", bound=BaseModel)
 A = TypeVar("A", bound=BaseModel)
@@ -149,7 +150,7 @@ async def test_a_week_of_scans_with_a_full_queue_does_not_grow_it(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_a_look_every_ten_minutes_for_a_week_adds_nothing_to_a_day_that_is_full(
-    store: Store, tickets: dict[str, str], planner: ExtractiveReasoner, clock: ManualClock
+    store: Store, backend: Home, tickets: dict[str, str], planner: ExtractiveReasoner, clock: ManualClock
 ) -> None:
     """Every decision says why and what to do; ten restarts in between change no total."""
     policy = QueuePolicy(max_tasks_per_day=3)
@@ -163,13 +164,13 @@ async def test_a_look_every_ten_minutes_for_a_week_adds_nothing_to_a_day_that_is
     before = {task.id: (task.state, task.version) for task in await store.read(list_tasks)}
     totals = await queue.totals()
     assert (totals.completed_total, totals.evidence_total) == (1, 4)
-    home, opened = store.path.parent, None
+    opened: Store | None = None
     for number in range(7 * 24 * 6):
         clock.advance(timedelta(minutes=10))
         if number % 100 == 50:  # a process ends and another one starts on the same home
             if opened is not None:
                 await opened.close()
-            opened = await Store.open(home, clock=clock)
+            opened = await Store.open(backend.folder, clock=clock, url=backend.url)
             queue = ResearchQueue(opened, policy)
             assert await queue.totals() == totals
             assert queue.process_totals.created == 0
