@@ -79,7 +79,7 @@ class Home:
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL server of this run's own."""
     if find_programs() is None and not REQUIRED:
-        pytest.skip("PostgreSQL is not installed (apt-get install postgresql); BRAIN_TEST_POSTGRES=required forbids it")
+        pytest.skip("PostgreSQL is not installed (apt-get install postgresql); TEST_POSTGRES=required forbids it")
     # Not below pytest's own folder: nobody else may enter that, and the server runs as somebody else than root.
     with tempfile.TemporaryDirectory(prefix="brain-pg-") as scratch:
         Path(scratch).chmod(0o755)

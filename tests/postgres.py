@@ -1,6 +1,6 @@
 """A PostgreSQL cluster of the tests' own: made in a temporary folder, reached through a socket there, ended by its id.
 
-BRAIN_TEST_POSTGRES=required turns a missing PostgreSQL from a reason to skip into an error.
+TEST_POSTGRES=required turns a missing PostgreSQL from a reason to skip into an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 __all__ = ["REQUIRED", "Cluster", "find_programs", "running_cluster"]
 
-REQUIRED = os.environ.get("BRAIN_TEST_POSTGRES") == "required"
+REQUIRED = os.environ.get("TEST_POSTGRES") == "required"
 PORT = 5432
 """The number in the socket's name; no port of the machine is taken."""
 
