@@ -76,7 +76,7 @@ def test_approval_needs_a_person_and_the_revision_that_was_read(brain: Brain, ow
     ("BRAIN_LEARNING", "on", ("BRAIN_LEARNING", "'on'", "true or false")),
     ("BRAIN_RESEARCH_LEASE", "soon", ("BRAIN_RESEARCH_LEASE", "'soon'", "10m")),
     ("BRAIN_API_PORT", "99999", ("BRAIN_API_PORT", "99999", "65535")),
-    ("BRAIN_DATABASE_URL", "postgresql://u:secret@db/b", ("BRAIN_DATABASE_URL", "postgresql")),
+    ("BRAIN_DATABASE_URL", "mysql://u:secret@db/b", ("BRAIN_DATABASE_URL", "postgresql")),
 ])  # fmt: skip
 def test_a_setting_that_cannot_be_is_named(
     brain: Brain, tmp_path: Path, name: str, value: str, words: tuple[str]
