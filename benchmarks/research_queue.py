@@ -1,6 +1,6 @@
 """What the research queue costs: consolidation beside rensa, one enqueueing beside a bare write, opportunities.
 
-    .venv/bin/python -m benchmarks.queue [--profile quick|full] [--only consolidate,enqueue,opportunities] [--json FILE]
+    .venv/bin/python -m benchmarks.research_queue [--profile quick|full] [--only consolidate,enqueue,opportunities] [--json FILE]
 
 `consolidate` starts, for both sides, from tasks that are taken apart already: this one from their features (terms,
 seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from
@@ -98,7 +98,7 @@ def _child_peak(taken: list[Any]) -> dict[str, float]:
         for start in range(0, len(taken), 1_000):
             pickle.dump(taken[start : start + 1_000], file, protocol=pickle.HIGHEST_PROTOCOL)
         file.flush()
-        command = [sys.executable, "-m", "benchmarks.queue", "--child", file.name]
+        command = [sys.executable, "-m", "benchmarks.research_queue", "--child", file.name]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
