@@ -1,6 +1,7 @@
 """What the research queue costs: consolidation beside rensa, one enqueueing beside a bare write, opportunities.
 
-    .venv/bin/python -m benchmarks.research_queue [--profile quick|full] [--only consolidate,enqueue,opportunities] [--json FILE]
+    .venv/bin/python -m benchmarks.research_queue [--profile quick|full]
+        [--only consolidate,enqueue,opportunities] [--json FILE]
 
 `consolidate` starts, for both sides, from tasks that are taken apart already: this one from their features (terms,
 seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from

@@ -72,3 +72,10 @@ def test_each_has_one_door(word: str, home: str) -> None:
         if word in path.read_text(encoding="utf-8")
     }
     assert places == {home}
+
+
+def test_no_benchmark_is_named_like_a_module_of_the_standard_library() -> None:
+    """A script started by its path stands before the standard library with everything beside it."""
+    beside = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    assert beside
+    assert not beside & sys.stdlib_module_names
