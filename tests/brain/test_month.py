@@ -48,6 +48,12 @@ EDGES = "SELECT count(*), sum(weight), max(updated_at), group_concat(id) FROM ed
 PLACES = "SELECT count(*), sum(x), sum(y), sum(x * y), max(updated_at) FROM position"
 LASTS = {None: (3, 12), "embedder": (4, 5), "edge": (5, 8), "position": (10, 16)}
 """Hours until the next mishap, by what is broken: a map is due more seldom than edges."""
+LEAST = {
+    "held by maintenance": 80, "held by learning": 10, "held by rebuild edges": 12, "waited": 3, "killed": 2,
+    "killed while holding": 2, "stopped": 8, "applied full": 3, "applied relax": 4, "failed: reevaluate": 2,
+    "failed: embed": 2, "failed: layout": 1,
+}  # fmt: skip
+"""How often each thing must have happened for the month to have tried it."""
 STAMPS = "SELECT name, value FROM state WHERE name LIKE 'last_vector_%'"
 TOLD = ("last_vector_reevaluation", "last_vector_layout")
 
@@ -95,8 +101,8 @@ class Life(ManualClock):
 class Month:
     """What all processes have in common, and the book that is kept on them."""
 
-    def __init__(self, home: Path) -> None:
-        self.home, self.clock, self.luck = home, Life(), random.Random(11)
+    def __init__(self, home: Path, luck: int) -> None:
+        self.home, self.clock, self.luck = home, Life(), random.Random(luck)
         self.embedder = Fragile(self)
         self._eyes = sqlite3.connect(home / DATABASE_NAME, isolation_level=None)
         self.holders: set[str] = set()
@@ -266,6 +272,10 @@ def standing(month: Month) -> tuple[Any, ...]:
     return tuple(month.look(sql) for sql in (EDGES, PLACES))
 
 
+def stamps_of(month: Month) -> dict[str, Any]:
+    return {name: json.loads(value) for name, value in month.look(STAMPS)}
+
+
 async def execute(store: Store, sql: str) -> None:
     await store.write(lambda tx: tx.conn.exec_driver_sql(sql) and None)
 
@@ -311,14 +321,20 @@ async def mishap(month: Month, ours: Store) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_a_month_with_two_processes_restarts_and_failures(tmp_path: Path, empty_database: Path) -> None:
-    with structlog.testing.capture_logs():  # each failure would print its trace, which takes longer than the day
-        await play(tmp_path / "home", empty_database)
+    seen: Counter[str] = Counter()
+    # What falls together depends a little on the threads; a month in which too little happened is followed by another.
+    for luck in (11, 12, 13):
+        with structlog.testing.capture_logs():  # each failure would print its trace, which takes longer than the day
+            seen += await play(tmp_path / f"home-{luck}", empty_database, luck)
+        if all(seen[what] >= least for what, least in LEAST.items()):
+            return
+    raise AssertionError({what: (seen[what], least) for what, least in LEAST.items() if seen[what] < least})
 
 
-async def play(home: Path, empty_database: Path) -> None:
+async def play(home: Path, empty_database: Path, luck: int) -> Counter[str]:
     home.mkdir(mode=0o700)
     shutil.copy(empty_database, home / DATABASE_NAME)
-    month = Month(home)
+    month = Month(home, luck)
     clock = month.clock
     ours = await Store.open(home, clock=clock)  # the test's own eyes and hands
     await ingest(ours, drafts(14))
@@ -330,16 +346,18 @@ async def play(home: Path, empty_database: Path) -> None:
     told: dict[str, Any] = dict.fromkeys(TOLD)
     ages: list[float] = []
     trouble, plans = 0.0, {"mishap": 9.0 * 3600, "end": 30.0 * 3600, "rebuild": 20.0 * 3600}
+    wrote = month.wrote.copy()
     while clock.monotonic() < MONTH.total_seconds():
-        wrote = month.wrote.copy()
         await month.settle()
-        stamps = {name: json.loads(value) for name, value in month.look(STAMPS)}
+        stamps = stamps_of(month)
         for name in TOLD:
             now = stamps.get(name)
             # Told exactly when something was written and read back, and with that moment.
             assert (now != told[name]) == (month.wrote[name] > wrote[name]), (name, now, told[name])
             assert now in (told[name], to_iso(clock.now()))
             told[name] = now
+        # Taken here: what runs while something is broken or ended below counts for the next look.
+        wrote = month.wrote.copy()
         loop = daemon.supervisor.status["maintaining"]
         if loop.state == "failing" or month.broken:
             trouble = clock.monotonic()
@@ -365,6 +383,11 @@ async def play(home: Path, empty_database: Path) -> None:
             plans["end"] = clock.monotonic() + month.luck.uniform(20, 70) * 3600
             killed = bool(month.holders)
             await daemon.end(killed=killed)
+            for name, now in stamps_of(month).items() if killed else ():
+                # A write that was handed over is finished though its process dies before it can keep its book.
+                if now != told.get(name) and month.wrote[name] == wrote[name]:
+                    assert now == to_iso(clock.now())
+                    told[name] = now
             month.seen["killed" if killed else "stopped"] += 1
             if clock.monotonic() > MONTH.total_seconds() / 2:
                 settings = Settings(home=home, vector_graph_layout=False, vector_graph_relax_layout=True)
@@ -377,6 +400,7 @@ async def play(home: Path, empty_database: Path) -> None:
     await ours.close()
     month.close()
     check_book(month, document, [(one.name, one.payload) for one in events], outcomes, told)
+    return month.seen
 
 
 def check_book(
@@ -386,15 +410,9 @@ def check_book(
     outcomes: list[Any],
     told: dict[str, Any],
 ) -> None:
-    """Everything that was to be tried happened, and events and status tell of it in the chapter's words."""
+    """Events and status tell of everything that happened, in the chapter's words."""
     seen, names = month.seen, Counter(name for name, _ in events)
     shown = (dict(seen), dict(names))
-    for what, least in {
-        "held by maintenance": 80, "held by learning": 10, "held by rebuild edges": 12, "waited": 3, "killed": 2,
-        "killed while holding": 2, "stopped": 8, "applied full": 3, "applied relax": 4, "failed: reevaluate": 2,
-        "failed: embed": 2, "failed: layout": 1,
-    }.items():  # fmt: skip
-        assert seen[what] >= least, (what, shown)
     reported = [payload for name, payload in events if name == "loop.failed"]
     failures = sum(count for name, count in seen.items() if name.startswith("failed: "))
     assert failures == len(reported) + sum(isinstance(outcome, Exception) for outcome in outcomes), shown
