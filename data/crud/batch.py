@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from operator import itemgetter, lt
 from typing import Any, Final
 
@@ -23,7 +21,7 @@ from sqlalchemy import Connection, Table
 
 from data.collecting import let_go
 from data.crud import ledger, repair
-from data.crud.rows import Driver, blocks, delete_rows, driver_of, insertion, lookup, lookup_keys, on_postgres
+from data.crud.rows import Driver, blocks, delete_rows, driver_of, fetch_rows, on_postgres, upsert_rows
 from data.crud.wire import batch_binders, key_columns
 from data.errors import ConstraintViolated, StoreError
 from data.models import Event, JournalStatus
@@ -168,7 +166,7 @@ def _prepare(batch: Batch) -> _Prepared:
     digest = hashlib.sha256()
     for block in blocks(rows):
         # Format 2 has neither references nor interning, so equal rows give equal bytes.
-        digest.update(marshal.dumps(block, 2))
+        digest.update(marshal.dumps([*block], 2))
     return _Prepared(batch, rows, deletes, digest.hexdigest())
 
 
@@ -203,59 +201,23 @@ def _ascending(rows: _Rows, key_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 def _execute(conn: Connection, prepared: _Prepared) -> int:
     """Delete and write the rows; return the highest row number from before the write (SQLite alone has one)."""
-    if on_postgres(conn):
-        from data.crud import rows_postgres  # loads psycopg
-
-        rows_postgres.delete_rows(conn, prepared.batch.table, prepared.deletes)
-        rows_postgres.upsert_rows(conn, prepared.batch.table, prepared.rows)
-        return 0
-    driver = driver_of(conn)
     table = prepared.batch.table
     if prepared.deletes:
         delete_rows(conn, table, prepared.deletes)
-    last = int(driver.execute(f'SELECT coalesce(max(rowid), 0) FROM "{table.name}"').fetchone()[0])  # noqa: S608
-    known = _possibly_known(driver, prepared)
-    for statement, rows in ((_upsert(table), prepared.rows[:known]), (insertion(table), prepared.rows[known:])):
-        if rows:
-            driver.executemany(statement, rows)
+    last = 0
+    if not on_postgres(conn):
+        last = int(driver_of(conn).execute(f'SELECT coalesce(max(rowid), 0) FROM "{table.name}"').fetchone()[0])  # noqa: S608
+    upsert_rows(conn, table, prepared.rows)
     return last
-
-
-def _possibly_known(driver: Driver, prepared: _Prepared) -> int:
-    """Return how many rows, from the first on, may be in the table: keys above its highest are not.
-
-    Ids ascend with time, so nearly all new rows are found by this, and a plain INSERT takes two thirds of the
-    time of one that may have to update.
-    """
-    table = prepared.batch.table
-    first = key_columns(table)[0]
-    highest = driver.execute(f'SELECT max("{first}") FROM "{table.name}"').fetchone()[0]  # noqa: S608
-    if highest is None:
-        return 0
-    place = list(table.columns.keys()).index(first)
-    return bisect_right(prepared.rows, highest, key=itemgetter(place))
-
-
-@cache
-def _upsert(table: Table) -> str:
-    keys = key_columns(table)
-    names = [column.name for column in table.columns]
-    conflict = ", ".join(f'"{name}"' for name in keys)
-    others = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in keys)
-    return f"{insertion(table)} ON CONFLICT ({conflict}) DO UPDATE SET {others}"
 
 
 def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:
     """Read the rows back on `conn`, compare value by value, and return what is wrong, "" where nothing is."""
     table = prepared.batch.table
     key_of = _key_of(table)
-    if on_postgres(conn):
-        from data.crud import rows_postgres  # loads psycopg
-
-        return rows_postgres.batch_fault(conn, table, prepared.rows, prepared.deletes, key_of)
-    driver = driver_of(conn)
-    for block in blocks(prepared.rows[_new_and_equal(driver, prepared, last) :]):
-        found = driver.execute(lookup(table), (lookup_keys(list(map(key_of, block))),)).fetchall()
+    equal = 0 if on_postgres(conn) else _new_and_equal(driver_of(conn), prepared, last)
+    for block in blocks(prepared.rows[equal:]):
+        found = fetch_rows(conn, table, list(map(key_of, block)))
         if found == block:
             continue
         missing = len(block) - len(found)
@@ -266,9 +228,8 @@ def _fault(conn: Connection, prepared: _Prepared, last: int) -> str:
         differing = [name for name, was, now in zip(names, *wrong, strict=True) if was != now]
         return f"{table.name} {key_of(wrong[0])} differs from what was written: {', '.join(differing)}"
     written = set(map(key_of, prepared.rows)) if prepared.deletes else set()
-    for block in blocks([key for key in prepared.deletes if key not in written]):
-        if left := driver.execute(lookup(table), (lookup_keys(block),)).fetchall():
-            return f"{len(left)} rows of {table.name} are still there after they were deleted"
+    if left := fetch_rows(conn, table, [key for key in prepared.deletes if key not in written]):
+        return f"{len(left)} rows of {table.name} are still there after they were deleted"
     return ""
 
 

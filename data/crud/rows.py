@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from types import ModuleType
 from typing import Any, Final, cast
 
@@ -25,12 +27,11 @@ __all__ = [
     "blocks",
     "delete_rows",
     "driver_of",
-    "insertion",
-    "lookup",
-    "lookup_keys",
+    "fetch_rows",
     "on_postgres",
     "put_rows",
     "read_rows",
+    "upsert_rows",
     "writes_so_far",
 ]
 
@@ -80,7 +81,7 @@ def read_rows(conn: Connection, table: Table, keys: Iterable[tuple[Any, ...]]) -
     names = table.columns.keys()
     booleans = [column.name for column in table.columns if isinstance(column.type, Boolean)]
     found: dict[tuple[Any, ...], Row] = {}
-    for values in _fetch(conn, table, list(keys)):
+    for values in fetch_rows(conn, table, list(keys)):
         row = dict(zip(names, values, strict=True))
         for name in booleans:
             row[name] = bool(row[name]) if row[name] is not None else None
@@ -88,13 +89,39 @@ def read_rows(conn: Connection, table: Table, keys: Iterable[tuple[Any, ...]]) -
     return found
 
 
-def _fetch(conn: Connection, table: Table, keys: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def fetch_rows(conn: Connection, table: Table, keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows with these keys that are there, all columns as stored, in the order of the keys."""
     if on_postgres(conn):
-        yield from _postgres().fetch_rows(conn, table, keys)
+        found: list[tuple[Any, ...]] = _postgres().fetch_rows(conn, table, keys)
+        return found
+    driver = driver_of(conn)
+    asked = (driver.execute(_lookup(table), (_lookup_keys(block),)) for block in blocks(keys))
+    return [row for cursor in asked for row in cursor]
+
+
+def upsert_rows(conn: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows of all columns, in ascending order of their keys, or replace those with the same key."""
+    if on_postgres(conn):
+        _postgres().upsert_rows(conn, table, rows)
         return
     driver = driver_of(conn)
-    for block in blocks(keys):
-        yield from driver.execute(lookup(table), (lookup_keys(block),))
+    known = _possibly_known(driver, table, rows)
+    for statement, part in ((_upsert(table), rows[:known]), (_insert(table), rows[known:])):
+        if part:
+            driver.executemany(statement, part)
+
+
+def _possibly_known(driver: Driver, table: Table, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Return how many rows, from the first on, may be in the table: keys above its highest are not.
+
+    Ids ascend with time, so nearly all new rows are found by this, and a plain INSERT takes two thirds of the
+    time of one that may have to update.
+    """
+    first = key_columns(table)[0]
+    highest = driver.execute(f'SELECT max("{first}") FROM "{table.name}"').fetchone()[0]  # noqa: S608
+    if highest is None:
+        return 0
+    return bisect_right(rows, highest, key=itemgetter(list(table.columns.keys()).index(first)))
 
 
 def put_rows(conn: Connection, work: Sequence[RowWork]) -> None:
@@ -114,7 +141,7 @@ def _insert_all(conn: Connection, table: Table, rows: list[tuple[Any, ...]]) -> 
     if on_postgres(conn):
         _postgres().insert_rows(conn, table, rows)
     else:
-        driver_of(conn).executemany(insertion(table), rows)
+        driver_of(conn).executemany(_insert(table), rows)
 
 
 def _update_all(conn: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
@@ -134,8 +161,8 @@ def delete_rows(conn: Connection, table: Table, keys: Sequence[tuple[Any, ...]])
 
 
 @cache
-def lookup(table: Table) -> str:
-    """Return the statement that reads rows by a JSON array of keys (`lookup_keys`), in the order of that array."""
+def _lookup(table: Table) -> str:
+    """Return the statement that reads rows by a JSON array of keys (`_lookup_keys`), in the order of that array."""
     keys = key_columns(table)
     names = ", ".join(f't."{column.name}"' for column in table.columns)
     if len(keys) == 1:
@@ -146,23 +173,30 @@ def lookup(table: Table) -> str:
     return f'SELECT {names} FROM json_each(?) AS k CROSS JOIN "{table.name}" AS t ON {condition}'  # noqa: S608
 
 
-def lookup_keys(keys: Sequence[tuple[Any, ...]]) -> str:
-    """Return keys as `lookup` takes them."""
+def _lookup_keys(keys: Sequence[tuple[Any, ...]]) -> str:
+    """Return keys as `_lookup` takes them."""
     return json.dumps([key[0] if len(key) == 1 else key for key in keys], ensure_ascii=False)
 
 
-def blocks(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+def blocks(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
     """Yield `rows` in pieces of what one look-up takes."""
     for start in range(0, len(rows), _BLOCK):
         yield rows[start : start + _BLOCK]
 
 
 @cache
-def insertion(table: Table) -> str:
-    """Return the statement that inserts a whole row of `table`, its columns in their order."""
+def _insert(table: Table) -> str:
     names = ", ".join(f'"{name}"' for name in table.columns.keys())  # noqa: SIM118 - columns iterate as columns
     marks = ", ".join("?" * len(table.columns))
     return f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'  # noqa: S608
+
+
+@cache
+def _upsert(table: Table) -> str:
+    keys = key_columns(table)
+    conflict = ", ".join(f'"{name}"' for name in keys)
+    others = ", ".join(f'"{name}" = excluded."{name}"' for name in table.columns.keys() if name not in keys)  # noqa: SIM118
+    return f"{_insert(table)} ON CONFLICT ({conflict}) DO UPDATE SET {others}"
 
 
 @cache

@@ -6,7 +6,7 @@ plans it once: quicker than a statement a row, and equal in what it leaves behin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final, cast
 
@@ -15,7 +15,7 @@ from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, Table
 
 from data.crud.wire import key_columns
 
-__all__ = ["batch_fault", "close_entry", "delete_rows", "fetch_rows", "insert_rows", "update_rows", "upsert_rows"]
+__all__ = ["close_entry", "delete_rows", "fetch_rows", "insert_rows", "update_rows", "upsert_rows"]
 
 _BLOCK: Final = 2000
 """Rows in one statement: a few megabytes of vectors at most."""
@@ -60,26 +60,6 @@ def delete_rows(conn: Connection, table: Table, keys: _Rows) -> None:
 def close_entry(conn: Connection, values: tuple[Any, ...]) -> bool:
     """Close a journal entry that is pending: status, verified, after, reason, id; tell whether it was pending."""
     return _driver(conn).execute(_CLOSE, values).rowcount == 1
-
-
-def batch_fault(
-    conn: Connection, table: Table, rows: _Rows, deletes: _Rows, key_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
-) -> str:
-    """Read the rows of a batch back on `conn`, compare value by value; return what is wrong, "" where nothing is."""
-    for block in _blocks(rows):
-        found = fetch_rows(conn, table, [key_of(row) for row in block])
-        if found == block:
-            continue
-        missing = len(block) - len(found)
-        if missing:
-            return f"{missing} rows of {table.name} were not there when they were read back"
-        wrong = next((was, now) for was, now in zip(block, found, strict=True) if was != now)
-        names = [name for name, was, now in zip(table.columns.keys(), *wrong, strict=True) if was != now]
-        return f"{table.name} {key_of(wrong[0])} differs from what was written: {', '.join(names)}"
-    written = set(map(key_of, rows))
-    if left := fetch_rows(conn, table, [key for key in deletes if key not in written]):
-        return f"{len(left)} rows of {table.name} are still there after they were deleted"
-    return ""
 
 
 _CLOSE: Final = (
