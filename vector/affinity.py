@@ -8,6 +8,7 @@ scaling, Conneau et al. 2018), so that a hub has to be nearer than usual to get 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -179,12 +180,8 @@ def _lists_of_keepers(
     similarities = np.where(gone, np.float32(np.nan), np.take_along_axis(state.similarities, order, axis=1))
     short = np.flatnonzero(standing & (ids[:, -1] < 0) & (state.floor > -np.inf))
     if short.size:
-        if blocks is not None:
-            lists = blocks(short, state.k, alive=standing, tick=tick)
-        else:
-            lists = nearest_of_rows(
-                vectors, short, state.k, alive=standing, block_bytes=block_bytes, threads=threads, tick=tick
-            )
+        lists_of = blocks or partial(nearest_of_rows, vectors, block_bytes=block_bytes, threads=threads)
+        lists = lists_of(short, state.k, alive=standing, tick=tick)
         ids[short], similarities[short] = lists.ids, lists.similarities
     return Neighbours(ids, similarities)
 

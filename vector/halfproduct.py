@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vector.prefix import BOUNDED_FROM, bounding_rows, lower_limits
-from vector.selection import NO_KEY, Lists, Tick, decode, encode, nearest_of_rows
+from vector.selection import Lists, Tick, nearest_of_rows
+from vector.settling import Candidates, settled, worth_refining
 from vector.similarity import GRID, product_error
 from vector.workers import default_threads, run_blocks
 
@@ -63,10 +64,9 @@ def half_product_lists(
     values = np.full((count, wide), start, np.float32)
     ids = np.full((count, wide), -1, np.int32)
     _select(vectors, values, ids, block_bytes, threads, tick)
-    counts = _worth_refining(values, ids, length, error)
-    exact = np.full_like(values, np.nan)
-    _refine(vectors, ids, counts, exact, threads)
-    return _settle(vectors, values, ids, counts, exact, length, min_similarity, error, block_bytes, threads)
+    found = Candidates(values, ids, worth_refining(values, ids, length, error), np.full_like(values, np.nan))
+    _refine(vectors, found, threads)
+    return _settle(vectors, found, length, min_similarity, error, block_bytes, threads)
 
 
 def _select(
@@ -147,38 +147,27 @@ def _seed(offered: FloatArray, last: FloatArray, wide: int) -> bool:
     return True
 
 
-def _worth_refining(values: FloatArray, ids: NDArray[np.int32], length: int, error: float) -> NDArray[np.int64]:
-    """Return, int64[n], how many of each row's candidates can be among its first length + 1."""
-    near = values >= values[:, length : length + 1] - np.float32(2 * error)
-    counts: NDArray[np.int64] = (near & (ids >= 0)).sum(axis=1)
-    return counts
-
-
-def _refine(
-    vectors: FloatArray, ids: NDArray[np.int32], counts: NDArray[np.int64], exact: FloatArray, threads: int | None
-) -> None:
-    """Set `exact` to the exact similarities of the first `counts` candidates of each row."""
+def _refine(vectors: FloatArray, found: Candidates, threads: int | None) -> None:
+    """Set the exact similarities of the candidates that are worth it."""
     from vector.kernels import exact_pairs
 
     # Rows of one neighbourhood together: the vectors they share are then still in the cache. The lowest row
     # that a row or its candidates list is a label good enough for that.
-    own = np.arange(len(ids), dtype=np.int32)
-    label = np.where(ids >= 0, ids, own[:, None]).min(axis=1)
+    own = np.arange(len(vectors))
+    label = np.where(found.ids >= 0, found.ids, own[:, None]).min(axis=1)
     label = np.minimum(label, label[label])
     order = np.argsort(label[label], kind="stable")
 
     def work(start: int) -> None:
-        exact_pairs(vectors, order[start : start + _REFINE_ROWS], ids, counts, GRID, exact)
+        places = order[start : start + _REFINE_ROWS]
+        exact_pairs(vectors, places, own, found.ids, found.counts, GRID, found.exact)
 
-    run_blocks(work, range(0, len(ids), _REFINE_ROWS), threads)
+    run_blocks(work, range(0, len(own), _REFINE_ROWS), threads)
 
 
 def _settle(
     vectors: FloatArray,
-    values: FloatArray,
-    ids: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    exact: FloatArray,
+    found: Candidates,
     length: int,
     min_similarity: float,
     error: float,
@@ -186,34 +175,20 @@ def _settle(
     threads: int | None,
 ) -> Lists:
     """Order the candidates by their exact similarity and recompute the rows that are not certain."""
-    count, wide = ids.shape
-    out_ids = np.empty((count, length), np.int32)
-    out_similarities = np.empty((count, length), np.float32)
-    floor = np.empty(count, np.float32)
+    count = len(vectors)
+    lists = Lists(
+        np.empty((count, length), np.int32), np.empty((count, length), np.float32), np.empty(count, np.float32)
+    )
     unsure: list[NDArray[np.int64]] = []
     for start in range(0, count, _REFINE_ROWS):
         part = slice(start, start + _REFINE_ROWS)
-        # NaN, for candidates that were not refined, fails the comparison too.
-        absent = (ids[part] < 0) | ~(exact[part] >= np.float32(min_similarity))
-        keys = encode(np.where(absent, np.float32(0.0), exact[part]), ids[part])
-        keys[absent] = NO_KEY
-        keys.sort(axis=1)
-        found, similarities = decode(keys)
-        out_ids[part], out_similarities[part] = found[:, :length], similarities[:, :length]
-        # Left out is who was not refined, or what a full list let go; a list with room let nobody go.
-        first_out = np.minimum(counts[part], wide - 1)[:, None]
-        some = np.take_along_axis(ids[part], first_out, axis=1)[:, 0] >= 0
-        nearest_out = np.take_along_axis(values[part], first_out, axis=1)[:, 0]
-        outside = np.where(some, nearest_out + np.float32(error), np.float32(-np.inf))
-        outside = np.where(outside < np.float32(min_similarity), np.float32(-np.inf), outside)
-        beyond = np.where(np.isnan(similarities[:, length]), np.float32(-np.inf), similarities[:, length])
-        floor[part] = np.maximum(outside, beyond)
-        kept = np.where(np.isnan(similarities[:, length - 1]), np.float32(-np.inf), similarities[:, length - 1])
-        unsure.append(start + np.flatnonzero((kept <= outside) & np.isfinite(outside)))
+        done, rows = settled(found[part], length, min_similarity, error)
+        lists.ids[part], lists.similarities[part], lists.floor[part] = done.ids, done.similarities, done.floor
+        unsure.append(start + rows)
     again = np.concatenate(unsure) if unsure else np.zeros(0, np.int64)
     if len(again):
-        lists = nearest_of_rows(
+        sure = nearest_of_rows(
             vectors, again, length, min_similarity=min_similarity, block_bytes=block_bytes, threads=threads
         )
-        out_ids[again], out_similarities[again], floor[again] = lists.ids, lists.similarities, lists.floor
-    return Lists(out_ids, out_similarities, floor)
+        lists.ids[again], lists.similarities[again], lists.floor[again] = sure.ids, sure.similarities, sure.floor
+    return lists

@@ -201,24 +201,25 @@ select_bounded: Any = compiled(_select_bounded, fastmath=_LOOSE_TILE)
 
 def _exact_pairs(
     vectors: NDArray[np.float32],
+    places: NDArray[np.int64],
     rows: NDArray[np.int64],
     ids: NDArray[np.int32],
     counts: NDArray[np.int64],
     grid: float,
     out: NDArray[np.float32],
 ) -> None:
-    """Set out[row, c] to the exact similarity of row and ids[row, c] for c < counts[row], each row of `rows`."""
+    """For each of `places`, set out[place, c] to the exact similarity of rows[place] and ids[place, c], c < counts."""
     dim = vectors.shape[1]
     left = np.empty(dim, np.float64)
-    for row in rows:
+    for place in places:
         for x in range(dim):
-            left[x] = np.rint(np.float64(vectors[row, x]) * grid)
-        for c in range(counts[row]):
-            other = ids[row, c]
+            left[x] = np.rint(np.float64(vectors[rows[place], x]) * grid)
+        for c in range(counts[place]):
+            other = ids[place, c]
             total = 0.0
             for x in range(dim):
                 total += left[x] * np.rint(np.float64(vectors[other, x]) * grid)
-            out[row, c] = np.float32(total / (grid * grid))
+            out[place, c] = np.float32(total / (grid * grid))
 
 
 # The sum is exact in any order (vector.similarity), so the compiler may choose one.

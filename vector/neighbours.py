@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -229,12 +230,8 @@ def update_neighbours(
     short = state.alive & (state.indices[:, state.k - 1] < 0) & (state.floor > -np.inf)
     again = np.flatnonzero(rescan | short)
     if again.size:
-        if blocks is not None:
-            lists = blocks(again, state.length, alive=state.alive, tick=tick)
-        else:
-            lists = nearest_of_rows(
-                vectors, again, state.length, alive=state.alive, block_bytes=block_bytes, threads=threads, tick=tick
-            )
+        lists_of = blocks or partial(nearest_of_rows, vectors, block_bytes=block_bytes, threads=threads)
+        lists = lists_of(again, state.length, alive=state.alive, tick=tick)
         _put(state, again, lists)
         touched[again] = True
     return state, _differences(previous, state, np.flatnonzero(touched))

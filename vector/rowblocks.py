@@ -12,7 +12,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vector.selection import NO_KEY, Lists, Tick, decode, encode, nearest_of_rows
+from vector.selection import Lists, Tick, nearest_of_rows
+from vector.settling import Candidates, settled, worth_refining
 from vector.similarity import GRID, product_error
 from vector.workers import single_blas_thread
 
@@ -66,13 +67,25 @@ def lists_of_block(
         return nearest_of_rows(
             vectors, rows, length, min_similarity=min_similarity, alive=alive, block_bytes=block_bytes, threads=1
         )
-    from vector.rowkernels import exact_of_rows
+    from vector.kernels import exact_pairs
 
     error = product_error(vectors.shape[1])
     values, ids = _candidates(vectors, rows, length, min_similarity - 2 * error, alive, block_bytes)
-    exact = np.empty_like(values)
-    exact_of_rows(vectors, rows, ids, GRID, exact)
-    return _settled(vectors, rows, (values, ids, exact), length, min_similarity, error, alive, block_bytes)
+    found = Candidates(values, ids, worth_refining(values, ids, length, error), np.full_like(values, np.nan))
+    exact_pairs(vectors, np.arange(len(rows)), rows, ids, found.counts, GRID, found.exact)
+    lists, unsure = settled(found, length, min_similarity, error)
+    if unsure.size:
+        sure = nearest_of_rows(
+            vectors,
+            rows[unsure],
+            length,
+            min_similarity=min_similarity,
+            alive=alive,
+            block_bytes=block_bytes,
+            threads=1,
+        )
+        lists.ids[unsure], lists.similarities[unsure], lists.floor[unsure] = sure.ids, sure.similarities, sure.floor
+    return lists
 
 
 def _candidates(
@@ -103,35 +116,3 @@ def _candidates(
                 np.matmul(left, right.T, out=tile)
                 select_rows(tile, rows[part], first, living, values[part], ids[part])
     return values, ids
-
-
-def _settled(
-    vectors: FloatArray,
-    rows: NDArray[np.int64],
-    found: tuple[FloatArray, NDArray[np.int32], FloatArray],
-    length: int,
-    min_similarity: float,
-    error: float,
-    alive: NDArray[np.bool_] | None,
-    block_bytes: int,
-) -> Lists:
-    """Order the candidates (float32 products, ids, exact similarities) and recompute the rows that are not certain."""
-    values, ids, exact = found
-    least, nobody = np.float32(min_similarity), np.float32(-np.inf)
-    absent = (ids < 0) | (exact < least)
-    keys = encode(np.where(absent, np.float32(0.0), exact), ids)
-    keys[absent] = NO_KEY
-    keys.sort(axis=1)
-    near, similarities = decode(keys)
-    # A full list may have left out rows up to its last float32 product; a list with room left out none.
-    outside = np.where(ids[:, -1] >= 0, values[:, -1] + np.float32(error), nobody)
-    outside = np.where(outside < least, nobody, outside)
-    last, beyond = (np.where(np.isnan(column), nobody, column) for column in similarities[:, length - 1 : length + 1].T)
-    lists = Lists(near[:, :length].copy(), similarities[:, :length].copy(), np.maximum(outside, beyond))
-    again = np.flatnonzero((last <= outside) & np.isfinite(outside))
-    if again.size:
-        sure = nearest_of_rows(
-            vectors, rows[again], length, min_similarity=min_similarity, alive=alive, block_bytes=block_bytes, threads=1
-        )
-        lists.ids[again], lists.similarities[again], lists.floor[again] = sure.ids, sure.similarities, sure.floor
-    return lists

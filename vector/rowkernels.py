@@ -1,4 +1,4 @@
-"""Compiled inner loops of a block of rows (vector.rowblocks); importing this module imports numba."""
+"""Compiled inner loop of a block of rows (vector.rowblocks); importing this module imports numba."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vector.kernels import compiled
 
-__all__ = ["exact_of_rows", "select_rows"]
+__all__ = ["select_rows"]
 
 
 def _select_rows(
@@ -48,30 +48,5 @@ def _select_rows(
                     limit = values[i, wide - 1]
 
 
-def _exact_of_rows(
-    vectors: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    grid: float,
-    out: NDArray[np.float32],
-) -> None:
-    """Set out[i, c] to the exact similarity of rows[i] and ids[i, c] (NaN where the id is -1)."""
-    dim = vectors.shape[1]
-    left = np.empty(dim, np.float64)
-    for i in range(ids.shape[0]):
-        for x in range(dim):
-            left[x] = np.rint(np.float64(vectors[rows[i], x]) * grid)
-        for c in range(ids.shape[1]):
-            other = ids[i, c]
-            if other < 0:
-                out[i, c] = np.nan
-                continue
-            total = 0.0
-            for x in range(dim):
-                total += left[x] * np.rint(np.float64(vectors[other, x]) * grid)
-            out[i, c] = np.float32(total / (grid * grid))
-
-
-# Products hold no NaN: rows were checked. The exact sum is the same in any order.
+# Products hold no NaN: rows were checked.
 select_rows: Any = compiled(_select_rows, fastmath={"nnan", "nsz", "ninf"})
-exact_of_rows: Any = compiled(_exact_of_rows, fastmath={"reassoc", "contract", "nsz"})
