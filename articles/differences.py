@@ -204,7 +204,7 @@ def _order(pair: Pair) -> Iterator[Difference]:
                 straight = _common(one[0], other[0]) + _common(one[1], other[1])
                 crossed = _common(one[0], other[1]) + _common(one[1], other[0])
                 if crossed > straight and _common(one[0], other[1]) and _common(one[1], other[0]):
-                    yield Difference(kind if kind == "order" else "order", f"{kind} turned round")
+                    yield Difference("order", f"{kind} turned round")
                     return
 
 

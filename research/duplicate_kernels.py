@@ -165,12 +165,12 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
     found = score >= limits[0] or (pinned and max(t, q) >= limits[4])
     found = found or (t >= limits[5] and (s >= limits[6] or q >= limits[7]))
     if not found and t >= limits[8]:
-        short, long = i, j
+        short = i
         if topic_weight[j] < topic_weight[i] or (
             topic_weight[j] == topic_weight[i] and topic_ptr[j + 1] - topic_ptr[j] < topic_ptr[i + 1] - topic_ptr[i]
         ):
-            short, long = j, i
-        found = words[short] and shared == topic_weight[short] and topic_weight[short] >= contained and long >= 0
+            short = j
+        found = words[short] and shared == topic_weight[short] and topic_weight[short] >= contained
     return bool(found and not contradict(lists, flat, i, j))
 
 

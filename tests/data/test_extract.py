@@ -487,8 +487,10 @@ def test_broken_html_never_breaks_the_reader(pieces: list[str]) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes, content_type: str) -> None:
     try:
         document = extract(data, content_type=content_type, url="x")
-    except ExtractionError:
+    except ExtractionError as error:
+        assert error.reason in {"empty_extraction", "decoding"}
         return
+    assert document.text.strip()
     document.text.encode("utf-8")
 
 
