@@ -43,7 +43,8 @@ async def examine(settings: Settings, runtime: Runtime) -> AsyncIterator[Check]:
     yield await _evidence(runtime)
     probe = await runtime.search.probe()
     verdict: Verdict = "well" if probe.ok else "fault"
-    yield Check("search", verdict, probe.message, "" if probe.ok else f"see {probe.setting}")
+    named = probe.ok or probe.setting in probe.message
+    yield Check("search", verdict, probe.message, "" if named else f"see {probe.setting}")
     yield await _library(runtime)
     if (elsewhere := await _elsewhere(settings)) is not None:
         yield elsewhere

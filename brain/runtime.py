@@ -174,7 +174,7 @@ def _searxng(settings: Settings, clock: Clock) -> SearxngBackend:
     try:
         return SearxngBackend(settings.searxng_url, policies.searxng_policy(settings), clock)
     except ValueError as error:
-        raise ConfigError(f"BRAIN_SEARXNG_URL: {error}") from error
+        raise ConfigError(f"{error}.") from error
 
 
 async def _name_model(store: Store, embedder: Embedder) -> None:
