@@ -58,8 +58,8 @@ class Fault:
     """What goes wrong with calls whose "METHOD path" matches: after `skip` of them, `times` times.
 
     One fault strikes a call. action: a status such as `500`, `html` (a maintenance page with status 200), `expire`
-    (the session ended), `drop` (the connection ends unanswered), `done_then_drop` (the same after the work was done), `slow`
-    (answers after `seconds`), `total` (adds `seconds` to the counted total), or something to call first.
+    (the session ended), `drop` (the connection ends unanswered), `done_then_drop` (the same after the work was
+    done), `slow` (answers after `seconds`), `total` (adds `seconds` to the counted total), or something to call first.
     """
 
     matching: str
