@@ -10,8 +10,10 @@ division nearest to a threshold of 0.5) and the candidates alone. `rensa flags` 
 only tells whether a task has any candidate. The peak of memory is that of a child process that does this side's work
 alone. Taking tasks apart (stemming, looking for identifiers) costs the same whoever compares them: a row of its own.
 
-`enqueue` is a whole verified write against 10,000 active tasks, one after another into the same queue; beside it a bare
-transaction that inserts the same row into the same kind of file. `opportunities` finds gaps of all six kinds.
+`enqueue` is a whole verified write against 10,000 active tasks, 360 finished, 60 refused and 500 articles: what a house
+with the budget's default keeps in mind, and a queue that its people have overfilled. Requests for new gaps and for gaps
+that are queued already, in other words, take turns. Beside each a bare transaction that inserts the same row into the
+same kind of file. `opportunities` finds gaps of all six kinds.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ PROFILES = {
     "quick": {"consolidate": 10_000, "enqueue": 10_000, "opportunities": 10_000},
     "full": {"consolidate": 100_000, "enqueue": 10_000, "opportunities": 100_000},
 }
-ENQUEUED = 150
+ENQUEUED = 200
+FINISHED, REFUSED, ARTICLES = 360, 60, 500
+"""Thirty days of twelve tasks, what people did not want, and a knowledge base of some years."""
 
 
 # ----------------------------------------------------------------------------------------- consolidation
@@ -141,25 +145,34 @@ async def _enqueue_rows(active: int) -> list[Row]:
     from data.tasks import TaskRequest
     from research.queue import QueuePolicy, ResearchQueue
 
-    row, bare = Row("enqueue", "one task, verified", active), Row("enqueue", "bare insert, committed", active)
+    bare = Row("enqueue", "bare insert, committed", active)
+    rows = {name: Row("enqueue", f"verified: {name}", active) for name in ("created", "merged", "refused")}
     with tempfile.TemporaryDirectory() as folder:
         async with await Store.open(Path(folder) / "home") as store:
             queue = ResearchQueue(store, QueuePolicy(max_tasks_per_day=10 * active))
-            more = shapes(active + ENQUEUED, seed=3)
+            more = shapes(active + ENQUEUED // 2, seed=3)
             await store.write(_fill, more[:active])
-            requests = [TaskRequest(s.topic, s.questions, tuple(sorted(s.seeds))) for s in more[active:]]
+            await store.write(_remember, shapes(FINISHED + REFUSED, seed=4), shapes(ARTICLES, seed=5))
+            fresh = shapes(ENQUEUED // 2, seed=8)
+            turns = [shape for pair in zip(more[active:], fresh, strict=True) for shape in pair]
+            requests = [
+                TaskRequest(shape.topic, shape.questions, tuple(f"{number % 2}{seed}" for seed in sorted(shape.seeds)))
+                for number, shape in enumerate(turns)
+            ]
+            cpu, wall = time.process_time(), time.perf_counter()
             await queue.enqueue(TaskRequest("Warm-up of the index"), TaskOrigin.MANUAL)
+            first = Row("enqueue", "the first of a process", active)
+            first.cpu, first.wall = [time.process_time() - cpu], [time.perf_counter() - wall]
             connection = sqlite3.connect(Path(folder) / "bare.db", isolation_level=None)
             for pragma in ("journal_mode=WAL", "synchronous=FULL"):
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute("CREATE TABLE task (id TEXT PRIMARY KEY, topic TEXT, seeds TEXT, questions TEXT)")
-            outcomes: dict[str, int] = {}
             for number, request in enumerate(requests):
                 cpu, wall = time.process_time(), time.perf_counter()
                 result = await queue.enqueue(request, TaskOrigin.MANUAL)
+                row = rows[result.outcome]
                 row.cpu.append(time.process_time() - cpu)
                 row.wall.append(time.perf_counter() - wall)
-                outcomes[result.outcome] = outcomes.get(result.outcome, 0) + 1
                 cpu, wall = time.process_time(), time.perf_counter()
                 connection.execute("BEGIN IMMEDIATE")
                 values = (str(number), request.topic, json.dumps(request.seeds), json.dumps(request.questions))
@@ -168,14 +181,16 @@ async def _enqueue_rows(active: int) -> list[Row]:
                 bare.cpu.append(time.process_time() - cpu)
                 bare.wall.append(time.perf_counter() - wall)
             connection.close()
-    for one in (row, bare):
+    measured = [bare, *(row for row in rows.values() if row.wall)]
+    for one in measured:
         one.figures = {
             "median ms": 1000 * one.median_wall,
             "p99 ms": 1000 * _p99(one.wall),
+            "median CPU ms": 1000 * statistics.median(one.cpu),
             "CPU p99 ms": 1000 * _p99(one.cpu),
+            "times": len(one.wall),
         }
-    row.figures.update({name: float(count) for name, count in outcomes.items()})
-    return [bare, row]
+    return [*measured, first]
 
 
 def _p99(values: Sequence[float]) -> float:
@@ -187,22 +202,59 @@ def _fill(tx: Any, made: Sequence[Any]) -> None:
     from sqlalchemy import insert
 
     from data.schema import research_task
+
+    tx.conn.execute(insert(research_task), [_task(tx, f"task_{n:06}", shape, n) for n, shape in enumerate(made)])
+
+
+def _remember(tx: Any, settled: Sequence[Any], answered: Sequence[Any]) -> None:
+    """Insert finished and refused tasks, and approved articles, each out of a task long ago with three evidences."""
+    from sqlalchemy import insert
+
+    from data.schema import article, evidence, research_task
+
+    tasks = []
+    for number, shape in enumerate(settled):
+        state = "completed" if number < FINISHED else "cancelled"
+        finished = tx.now - timedelta(hours=2 * number % 700)
+        made = _task(tx, f"past_{number:06}", shape, number)
+        tasks.append(made | {"state": state, "finished_at": finished, "result_reason": "no_hits"})
+    for number, shape in enumerate(answered):
+        finished = tx.now - timedelta(days=40 + number % 300)
+        made = _task(tx, f"old_{number:06}", shape, number)
+        tasks.append(made | {"state": "completed", "finished_at": finished, "result_reason": "no_hits"})
+    tx.conn.execute(insert(research_task), tasks)
+    articles = [
+        {
+            "id": f"a_{n:06}", "topic": shape.topic, "topic_key": f"{shape.topic} {n}", "type": "concept",
+            "language": "de", "state": "approved", "title": shape.topic, "current_revision": 1, "approved_revision": 1,
+            "task_id": f"old_{n:06}", "active": True, "created_at": tx.now, "updated_at": tx.now, "version": 3,
+        }
+        for n, shape in enumerate(answered)
+    ]  # fmt: skip
+    tx.conn.execute(insert(article), articles)
+    pages = [
+        {
+            "id": f"e_{n:06}{place}", "url": "u", "final_url": "u", "title": "t", "publisher": "p", "language": "de",
+            "fetched_at": tx.now, "sha256": "0" * 64, "path": "", "chars": 9, "accepted": True, "relevance": 0.8,
+            "source_quality": "vendor", "source_quality_score": 0.8, "assessment_reason": "",
+            "owner": f"task:old_{n:06}",
+        }
+        for n in range(len(answered)) for place in range(3)
+    ]  # fmt: skip
+    tx.conn.execute(insert(evidence), pages)
+
+
+def _task(tx: Any, task_id: str, shape: Any, number: int) -> dict[str, Any]:
     from research.duplicates import dedupe_key
 
-    tx.conn.execute(
-        insert(research_task),
-        [
-            {
-                "id": f"task_{number:06}", "topic": shape.topic, "seeds": sorted(shape.seeds),
-                "questions": list(shape.questions), "article_type": None, "priority": 20 + number % 70,
-                "state": "queued", "origins": ["scanner"], "kind": "orphan",
-                "dedupe_key": dedupe_key(shape.topic, shape.seeds), "language": "de", "attempts": 0, "phase": "",
-                "progress": {}, "evidence_count": 0, "created_at": tx.now - timedelta(seconds=number),
-                "updated_at": tx.now, "version": 1,
-            }
-            for number, shape in enumerate(made)
-        ],
-    )  # fmt: skip
+    return {
+        "id": task_id, "topic": shape.topic, "seeds": [f"0{seed}" for seed in sorted(shape.seeds)],
+        "questions": list(shape.questions), "article_type": None, "priority": 20 + number % 70,
+        "state": "queued", "origins": ["scanner"], "kind": "orphan",
+        "dedupe_key": dedupe_key(shape.topic, shape.seeds), "language": "de", "attempts": 0, "phase": "",
+        "progress": {}, "evidence_count": 0, "created_at": tx.now - timedelta(seconds=number),
+        "updated_at": tx.now, "version": 1,
+    }  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ opportunities

@@ -53,6 +53,7 @@ __all__ = [
     "node_text",
     "pair_decision",
     "position",
+    "queue_change",
     "research_task",
     "scan",
     "scan_decision",
@@ -269,6 +270,16 @@ research_task = Table(
     Index(None, "state", "priority", "created_at"),
     Index(None, "dedupe_key"),
     Index(None, "finished_at"),
+)
+
+# The number of the last change of each task (`research_task:ID`), article (`article:ID`) and task's evidence
+# (`task:ID`). Kept by triggers: no writer can forget it.
+queue_change = Table(
+    "queue_change",
+    metadata,
+    Column("ref", Text, primary_key=True),
+    Column("number", _WHOLE, nullable=False),
+    Index(None, "number"),
 )
 
 scan = Table(

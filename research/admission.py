@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from data.clock import utc_day_start
-from data.models import Task, TaskOrigin, TaskState
-from data.tasks import Add, EnqueueDecision, KnownArticle, Merge, QueueSnapshot, Reject, TaskCounts, TaskRequest
+from data.models import ArticleState, Task, TaskOrigin, TaskState
+from data.tasks import ACTIVE, Add, EnqueueDecision, KnownArticle, Merge, QueueSnapshot, Reject, TaskCounts, TaskRequest
 from data.text import label_key, normalise
 from research.duplicate_index import DuplicateIndex
 from research.duplicates import (
@@ -32,8 +32,8 @@ __all__ = [
     "FAILED_BEFORE",
     "REFUSED_BY_OPERATOR",
     "SEMANTIC_DUPLICATE",
-    "ActiveIndex",
     "Budget",
+    "KnownIndex",
     "QueuePolicy",
     "budget_of",
     "decide_enqueue",
@@ -55,6 +55,7 @@ STALE: Final = "stale"
 """The opportunity kind that asks for an answered topic again, because its evidence has aged."""
 
 _PEOPLE: Final = frozenset({TaskOrigin.MANUAL, TaskOrigin.DESK})
+_FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED})
 _WORKED_ON: Final = frozenset({TaskState.RESERVED, TaskState.RUNNING})
 
 
@@ -120,9 +121,8 @@ def decide_enqueue(
     origin: TaskOrigin,
     snapshot: QueueSnapshot,
     policy: QueuePolicy,
-    index: ActiveIndex | None = None,
 ) -> EnqueueDecision:
-    """Return what becomes of `request`: a task, part of another, or a reason why not; `index` holds the active tasks.
+    """Return what becomes of `request`: a task, part of another, or a reason why not.
 
     In order: an active duplicate takes it in; what is answered or unwanted is not queued again; then the
     budget. People may queue beyond the budget, onto the next UTC day; nobody else may.
@@ -130,7 +130,7 @@ def decide_enqueue(
     if not label_key(normalise(request.topic)):
         return Reject("empty_topic", "a task needs a topic")
     shape = request_shape(request)
-    waiting, worked_on = _active_duplicates(shape, snapshot, policy, index)
+    waiting, worked_on = _active_duplicates(shape, snapshot, policy)
     if waiting is not None:
         return _merge(request, origin, waiting, policy)
     if worked_on is not None and origin is TaskOrigin.SCANNER:
@@ -214,42 +214,70 @@ def find_refusal(shape: TaskShape, origin: TaskOrigin, snapshot: QueueSnapshot, 
     return None
 
 
-class ActiveIndex:
-    """The active tasks that may be duplicates of a request, without comparing it with all of them."""
+class KnownIndex:
+    """Tasks and articles of which those are found that a request duplicates, without comparing it with all of them."""
 
     def __init__(self, policy: DuplicatePolicy) -> None:
         self._index = DuplicateIndex(policy)
-        self._tasks: dict[str, Task] = {}
+        self._gaps: dict[str, Task | KnownArticle] = {}
         self._by_key: dict[str, set[str]] = {}
 
-    def update(self, changes: Mapping[str, Task | None]) -> None:
-        """Take in tasks as they are now; None is one that is no longer active."""
-        for task_id, task in changes.items():
-            known = self._tasks.pop(task_id, None)
-            if known is not None:
-                self._by_key[known.dedupe_key].discard(task_id)
-            if task is None:
-                self._index.remove(task_id)
-                continue
-            self._tasks[task_id] = task
-            self._by_key.setdefault(task.dedupe_key, set()).add(task_id)
-            self._index.add(task_id, task_shape(task))
+    @classmethod
+    def of(cls, snapshot: QueueSnapshot, policy: DuplicatePolicy) -> KnownIndex:
+        """Return an index of all that `snapshot` holds."""
+        index = cls(policy)
+        tasks = (*snapshot.active, *snapshot.finished, *snapshot.refused)
+        index.update({f"research_task:{task.id}": task for task in tasks})
+        index.update({f"article:{entry.id}": entry for entry in (*snapshot.articles, *snapshot.rejected)})
+        return index
 
-    def like(self, shape: TaskShape) -> list[Task]:
-        """Return every task that duplicates `shape` or is its exact repeat, in the order in which workers take them."""
-        found = {key for key, _ in self._index.duplicates(shape)}
+    def update(self, changes: Mapping[str, Task | KnownArticle | None]) -> None:
+        """Take in tasks and articles as they are now; None is one that counts no more."""
+        for ref, gap in changes.items():
+            known = self._gaps.pop(ref, None)
+            if isinstance(known, Task):
+                self._by_key[known.dedupe_key].discard(ref)
+            if gap is None:
+                self._index.remove(ref)
+                continue
+            self._gaps[ref] = gap
+            if isinstance(gap, Task):
+                self._by_key.setdefault(gap.dedupe_key, set()).add(ref)
+            self._index.add(ref, task_shape(gap) if isinstance(gap, Task) else _article_shape(gap))
+
+    def narrowed(self, shape: TaskShape, counts: TaskCounts, now: datetime, history: timedelta) -> QueueSnapshot:
+        """Return the snapshot with only what duplicates `shape` or is its exact repeat: it is decided on alike.
+
+        Tasks stand in the order in which workers take them, articles in that of their ids.
+        """
+        found = {ref for ref, _ in self._index.duplicates(shape)}
         found |= self._by_key.get(dedupe_key(shape.topic, shape.seeds), set())
-        tasks = [self._tasks[key] for key in found]
-        return sorted(tasks, key=lambda task: (-task.priority, task.created_at, task.id))
+        gaps = [self._gaps[ref] for ref in found]
+        tasks = sorted(
+            (gap for gap in gaps if isinstance(gap, Task)), key=lambda task: (-task.priority, task.created_at, task.id)
+        )
+        articles = sorted((gap for gap in gaps if isinstance(gap, KnownArticle)), key=lambda entry: entry.id)
+        return QueueSnapshot(
+            now=now,
+            counts=counts,
+            active=tuple(task for task in tasks if task.state in ACTIVE),
+            finished=tuple(
+                task
+                for task in tasks
+                if task.state in _FINISHED and task.finished_at is not None and task.finished_at >= now - history
+            ),
+            articles=tuple(entry for entry in articles if entry.state is not ArticleState.REJECTED),
+            refused=tuple(task for task in tasks if task.state is TaskState.CANCELLED),
+            rejected=tuple(entry for entry in articles if entry.state is ArticleState.REJECTED),
+        )
 
 
 def _active_duplicates(
-    shape: TaskShape, snapshot: QueueSnapshot, policy: QueuePolicy, index: ActiveIndex | None
+    shape: TaskShape, snapshot: QueueSnapshot, policy: QueuePolicy
 ) -> tuple[tuple[Task, DuplicateScore] | None, tuple[Task, DuplicateScore] | None]:
     """Return the best duplicate that still waits, and the best one that is being worked on."""
-    active = snapshot.active if index is None else index.like(shape)
-    waiting = [task for task in active if task.state not in _WORKED_ON]
-    worked_on = [task for task in active if task.state in _WORKED_ON]
+    waiting = [task for task in snapshot.active if task.state not in _WORKED_ON]
+    worked_on = [task for task in snapshot.active if task.state in _WORKED_ON]
     return _best(shape, waiting, policy), _best(shape, worked_on, policy)
 
 

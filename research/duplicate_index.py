@@ -88,15 +88,33 @@ class DuplicateIndex:
         for postings, keys in ((self._by_pin, probe.pins), (self._by_seed, probe.seeds)):
             for key in keys:
                 candidates |= postings.get(key, set())
-        shared: Counter[str] = Counter()
-        for term in probe.topic:
-            for _ in range(weight_of((term,))):  # counting is done in C, adding would not be
-                shared.update(self._by_term.get(term, ()))
-        bound, whole, members = self._bound, probe.topic_weight, self._members
-        candidates.update(
-            key for key, common in shared.items() if common >= bound * (whole + members[key].topic_weight - common)
-        )
+        candidates |= self._near(probe)
         return candidates
+
+    def _near(self, probe: Features) -> set[str]:
+        """Return the members whose topic's Jaccard with the probe's reaches the bound.
+
+        What two such topics share weighs at least `bound` times the probe's topic. Terms that together weigh less may
+        be left out of the search, those that most members have first: who shares nothing else is too far away.
+        """
+        bound, whole, members = self._bound, probe.topic_weight, self._members
+        lists = sorted(
+            ((self._by_term.get(term, set()), weight_of((term,))) for term in probe.topic), key=lambda one: -len(one[0])
+        )
+        left_out = 0
+        while lists and left_out + lists[0][1] < bound * whole:
+            left_out += lists.pop(0)[1]
+        shared: Counter[str] = Counter()
+        for postings, weight in lists:
+            for _ in range(weight):  # counting is done in C, adding would not be
+                shared.update(postings)
+        least, near = bound * whole - left_out, set()
+        for key in [key for key, common in shared.items() if common >= least]:
+            other = members[key]
+            common = weight_of(probe.topic & other.topic) if left_out else shared[key]
+            if common >= bound * (whole + other.topic_weight - common):
+                near.add(key)
+        return near
 
 
 def least_topic(policy: DuplicatePolicy) -> float:

@@ -141,9 +141,9 @@ class Features:
 @lru_cache(maxsize=32_768)
 def features(shape: TaskShape) -> Features:
     """Return a shape taken apart; what it costs is stemming and looking for identifiers."""
-    asked = " \n".join(sorted(shape.questions))
-    in_topic, in_questions = identifiers(shape.topic), identifiers(asked)
-    words = _terms(shape.topic)
+    asked = [_asked(question) for question in sorted(set(shape.questions))]
+    in_topic, words = _asked(shape.topic)
+    in_questions = tuple(identifier for found, _ in asked for identifier in found)
     classes = _primary(_by_class(in_topic), _by_class(in_questions))
     sides: dict[int, frozenset[str]] = defaultdict(frozenset)
     for concept in words:
@@ -151,7 +151,8 @@ def features(shape: TaskShape) -> Features:
             sides[line] |= {concept}
     pins = (values for name in _PINNING for values in [classes.get(name.value, frozenset())])
     topic = words | _named_terms(in_topic)
-    questions = (_terms(asked) | _named_terms(in_questions)) - _asking_terms()
+    questions = frozenset().union(*(terms for _, terms in asked)) | _named_terms(in_questions)
+    questions -= _asking_terms()
     return Features(
         topic=topic,
         words=bool(words),
@@ -165,6 +166,12 @@ def features(shape: TaskShape) -> Features:
         topic_weight=weight_of(topic),
         questions_weight=weight_of(questions),
     )
+
+
+@lru_cache(maxsize=32_768)
+def _asked(text: str) -> tuple[tuple[Identifier, ...], frozenset[str]]:
+    """Return the identifiers and the concepts of a topic or of one question: merged tasks keep most of theirs."""
+    return identifiers(text), _terms(text)
 
 
 def weight_of(terms: Iterable[str]) -> int:
@@ -351,7 +358,8 @@ def merge_questions(keeper: Sequence[str], others: Iterable[str], limit: int) ->
     merged: list[str] = []
     seen: set[frozenset[str] | str] = set()
     for question in (*keeper, *others):
-        asked = frozenset((*_terms(question), *(found.value for found in identifiers(question)))) or label_key(question)
+        named, said = _asked(question)
+        asked = frozenset((*said, *(found.value for found in named))) or label_key(question)
         if not asked or asked in seen:
             continue
         seen.add(asked)

@@ -14,19 +14,19 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from data.active import ActiveTasks
 from data.asked import remember_asked
 from data.crud import leases
 from data.crud.engine import WriteOutcome, perform
 from data.crud.tasks import CancelTask, CompleteTask, EnqueueTask, FailTask, MergeTasks, RetryTask, TaskResult
+from data.known import KnownGaps
 from data.models import Task, TaskOrigin, TaskState
 from data.store import Store
 from data.tasks import (
     EnqueueDecision,
     LeaseLost,
     Merge,
-    QueueSnapshot,
     Reject,
+    TaskCounts,
     TaskError,
     TaskRequest,
     TaskTotals,
@@ -34,23 +34,26 @@ from data.tasks import (
     count_tasks,
     get_task,
     leased_tasks,
+    load_snapshot,
+    task_as_read_back,
+    task_target,
     task_totals,
 )
 from data.text import detect_language, label_key, normalise
-from data.tx import Tx
 from research.admission import (
     BUDGET_EXHAUSTED,
-    ActiveIndex,
     Budget,
+    KnownIndex,
     QueuePolicy,
     budget_of,
     decide_enqueue,
     decide_retry,
+    request_shape,
     task_shape,
 )
 from research.consolidation import Group, QueueEntry, consolidate
 from research.duplicate_index import DuplicateIndex
-from research.duplicates import ALGORITHM, dedupe_key, merge_questions
+from research.duplicates import ALGORITHM, dedupe_key, features, merge_questions
 from research.intent import expected_type
 from research.leasewatch import LeaseWatch
 from research.questions import questions_for
@@ -116,8 +119,9 @@ class ResearchQueue:
         self.policy = policy or QueuePolicy()
         self.process_totals = ProcessTotals()
         self._watch = LeaseWatch(self.policy.lease)
-        self._active = ActiveTasks()
-        self._index = ActiveIndex(self.policy.duplicates)
+        self._known = KnownGaps()
+        self._index = KnownIndex(self.policy.duplicates)
+        self._acquainted = False
 
     # ------------------------------------------------------------------------------------- taking in
 
@@ -130,14 +134,16 @@ class ResearchQueue:
 
         What an agent task asks for when nothing remains is refused, and kept as an `asked` opportunity.
         """
-        request = self._completed(request)
+        if not self._acquainted:
+            await self._get_acquainted()
+        request = await asyncio.to_thread(self._prepared, request)
         operation = EnqueueTask(
             request=request,
             origin=origin,
             dedupe_key=dedupe_key(request.topic, request.seeds),
             decide=partial(self._decide, request, origin),
             history=self.policy.history,
-            known=self._active,
+            known=self._known,
         )
         outcome = await perform(self.store, operation, actor=actor or origin.value)
         if origin is TaskOrigin.API and outcome.reason == BUDGET_EXHAUSTED:
@@ -147,10 +153,17 @@ class ResearchQueue:
         self.process_totals.merged += result.outcome == "merged"
         return result
 
-    def _decide(self, request: TaskRequest, origin: TaskOrigin, snapshot: QueueSnapshot) -> EnqueueDecision:
+    def _decide(self, request: TaskRequest, origin: TaskOrigin, counts: TaskCounts, now: datetime) -> EnqueueDecision:
         """Judge inside the write transaction, hence on the writer thread, which alone touches the index."""
-        self._index.update(self._active.take_changes())
-        return decide_enqueue(request, origin, snapshot, self.policy, self._index)
+        self._index.update(self._known.take_changes())
+        snapshot = self._index.narrowed(request_shape(request), counts, now, self.policy.history)
+        return decide_enqueue(request, origin, snapshot, self.policy)
+
+    def _prepared(self, request: TaskRequest) -> TaskRequest:
+        """Return the request completed, and taken apart before the write transaction has everybody wait for it."""
+        request = self._completed(request)
+        features(request_shape(request))
+        return request
 
     def _completed(self, request: TaskRequest) -> TaskRequest:
         """Return the request cleaned, with the questions a service desk would ask where it brings none of its own."""
@@ -174,11 +187,7 @@ class ResearchQueue:
             task_id, lambda task, snapshot: decide_retry(task, snapshot, self.policy), self.policy.history, version
         )
         outcome = await perform(self.store, operation, actor=actor)
-        await self.store.write(self._doubt)
         return await self._result(outcome, operation.decision)
-
-    def _doubt(self, _tx: Tx) -> None:
-        self._active.doubt()
 
     async def cancel(self, task_id: str, *, actor: str, reason: str = "", version: int | None = None) -> WriteOutcome:
         """Cancel a queued or deferred task for a person; its topic then counts as refused."""
@@ -190,7 +199,9 @@ class ResearchQueue:
         if not outcome.ok:
             kind = "refused" if outcome.status == "refused" else "failed"
             return EnqueueResult(kind, None, outcome.reason, outcome.message, other)
-        task = await self.store.read(get_task, outcome.result.task_id)
+        task_id = outcome.result.task_id
+        read_back = outcome.after.get(task_target(task_id))
+        task = task_as_read_back(read_back) if read_back else await self.store.read(get_task, task_id)
         return EnqueueResult(outcome.result.outcome, task, "", outcome.message, other)
 
     # --------------------------------------------------------------------------------- consolidation

@@ -27,7 +27,9 @@ from research.admission import (
     FAILED_BEFORE,
     REFUSED_BY_OPERATOR,
     SEMANTIC_DUPLICATE,
+    KnownIndex,
     decide_enqueue,
+    request_shape,
 )
 from research.duplicates import dedupe_key
 from research.opportunities import Opportunity, OpportunityPolicy, find
@@ -167,8 +169,14 @@ class _Run:
 
     def judge(self, gaps: Sequence[Opportunity]) -> list[EnqueueDecision]:
         """Judge all gaps on what the scan has read, to spare the planner. Computing: call it in a thread."""
-        policy = self.queue.policy
-        return [decide_enqueue(_bare(gap), TaskOrigin.SCANNER, self.snapshot, policy) for gap in gaps]
+        policy, snapshot = self.queue.policy, self.snapshot
+        index = KnownIndex.of(snapshot, policy.duplicates)
+
+        def judged(request: TaskRequest) -> EnqueueDecision:
+            narrowed = index.narrowed(request_shape(request), snapshot.counts, snapshot.now, policy.history)
+            return decide_enqueue(request, TaskOrigin.SCANNER, narrowed, policy)
+
+        return [judged(_bare(gap)) for gap in gaps]
 
     async def decide(self, gap: Opportunity, first: EnqueueDecision, *, room: bool) -> _Verdict:
         """Return what becomes of `gap`; `room` says whether the day has room for another plan.

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from data.active import ActiveTasks
 from data.crud.engine import Plan, Refusal, RowChange, stale_version
 from data.events import QUEUE_CONSOLIDATED, TASK_COMPLETED, TASK_ENQUEUED, TASK_FAILED, TASK_MERGED
+from data.known import KnownGaps
 from data.models import Event, Task, TaskOrigin, TaskState
 from data.schema import research_task
 from data.tasks import (
@@ -23,9 +23,11 @@ from data.tasks import (
     Merge,
     QueueSnapshot,
     Reject,
+    TaskCounts,
     TaskRequest,
     TransitionRefused,
     check_transition,
+    count_tasks,
     get_task,
     load_snapshot,
     task_target,
@@ -67,40 +69,26 @@ class Taken:
 
 @dataclass(slots=True)
 class EnqueueTask:
-    """Take in a request, as `decide` judges it over what `history` back is known; `decision` says how it was judged."""
+    """Take in a request as `decide` judges it; `decision` says how it was judged."""
 
     request: TaskRequest
     origin: TaskOrigin
     dedupe_key: str
-    decide: Callable[[QueueSnapshot], EnqueueDecision]
+    decide: Callable[[TaskCounts, datetime], EnqueueDecision]
     history: timedelta
-    known: ActiveTasks | None = None
-    """The active tasks as this process knows them; without it all of them are read."""
+    known: KnownGaps
+    """What the request is held against; refreshed before `decide` is called with the counts and the time."""
     action: str = "create"
     decision: EnqueueDecision | None = field(default=None, init=False)
 
     def plan(self, tx: Tx) -> Plan | Refusal:
-        self.decision = self._decided(tx, thorough=False)
-        named = _named(self.decision)
-        if self.known is not None and named is not None and not self.known.is_current(tx.conn, named):
-            self.decision = self._decided(tx, thorough=True)
-        if self.known is not None and isinstance(self.decision, Merge):
-            self.known.will_change(self.decision.keeper)
+        self.known.refresh(tx.conn, tx.now - self.history)
+        self.decision = self.decide(count_tasks(tx.conn, tx.now), tx.now)
         if isinstance(self.decision, Reject):
             return Refusal(self.decision.reason, self.decision.message)
         if isinstance(self.decision, Merge):
             return self._merge(tx, self.decision)
         return self._add(tx, self.decision)
-
-    def _decided(self, tx: Tx, *, thorough: bool) -> EnqueueDecision:
-        known = self.known
-
-        def active(count: int) -> tuple[Task, ...]:
-            assert known is not None
-            known.refresh(tx.conn, count, thorough=thorough)
-            return known.tasks()
-
-        return self.decide(load_snapshot(tx.conn, tx.now, self.history, None if known is None else active))
 
     def _add(self, tx: Tx, decision: Add) -> Plan:
         task_id = tx.new_id("task")
@@ -160,13 +148,6 @@ class EnqueueTask:
             corrected=True,
             result=Taken(keeper.id, "merged"),
         )
-
-
-def _named(decision: EnqueueDecision) -> str | None:
-    """Return the task, possibly an active one, that a decision rests on."""
-    if isinstance(decision, Merge):
-        return decision.keeper
-    return decision.other if isinstance(decision, Reject) else decision.waits_for
 
 
 def _merged_values(keeper: Task, merge: Merge, now: datetime) -> tuple[RowChange, ...]:
