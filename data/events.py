@@ -127,6 +127,8 @@ EVENT_NAMES: Final = frozenset(
 )
 """Every stable name of the catalogue."""
 
+_APPEND: Final = insert(event).returning(event.c.id, sort_by_parameter_order=True)
+
 DEFAULT_BUFFER: Final = 1000
 """Events a slow subscriber may lag behind before its oldest are dropped (bounded memory, spec 14)."""
 
@@ -137,8 +139,7 @@ def append(conn: Connection, events: Sequence[Event], now: datetime) -> tuple[Ev
         return ()
     dated = [entry if entry.at is not None else replace(entry, at=now) for entry in events]
     rows = [{"at": e.at, "name": e.name, "level": e.level, "payload": dict(e.payload)} for e in dated]
-    statement = insert(event).returning(event.c.id, sort_by_parameter_order=True)
-    ids = conn.execute(statement, rows).scalars().all()
+    ids = conn.execute(_APPEND, rows).scalars().all()
     return tuple(replace(entry, id=number) for entry, number in zip(dated, ids, strict=True))
 
 

@@ -153,6 +153,12 @@ class ResearchQueue:
         self.process_totals.merged += result.outcome == "merged"
         return result
 
+    async def _get_acquainted(self) -> None:
+        """Take apart what is there before the first write transaction would do it, with everybody waiting for it."""
+        snapshot = await self.store.read_bulk(load_snapshot, self.store.clock.now(), self.policy.history)
+        await asyncio.to_thread(KnownIndex.of, snapshot, self.policy.duplicates)
+        self._acquainted = True
+
     def _decide(self, request: TaskRequest, origin: TaskOrigin, counts: TaskCounts, now: datetime) -> EnqueueDecision:
         """Judge inside the write transaction, hence on the writer thread, which alone touches the index."""
         self._index.update(self._known.take_changes())
