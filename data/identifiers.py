@@ -7,35 +7,16 @@ number is never one, so dates, telephone numbers, sizes, section numbers and tic
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from data.characters import fold, word_set
-from data.products import GENERIC_VERSION, NOT_A_PRODUCT, PRODUCTS, V_VERSION, WORD_VERSION
+from data import codes
+from data.characters import fold
+from data.codes import Finder, IdentifierClass
+from data.signs import Hint, holds, signs_of, writes
 
 __all__ = ["Identifier", "IdentifierClass", "identifiers"]
-
-
-class IdentifierClass(StrEnum):
-    """Classes in which identifiers are compared; two of different classes never contradict each other."""
-
-    CVE = "cve"
-    TECHNIQUE = "technique"
-    KB = "kb"
-    VENDOR_CODE = "vendor_code"
-    """A code of one vendor or product: ORA-12154, AADSTS50076, MS17-010, "Event ID 4625", error[E0277]."""
-    SYSTEM_CODE = "system_code"
-    """A general code many products share: 0x80070005, ERR_CONNECTION_RESET, SMTP 5.7.1."""
-    HTTP_STATUS = "http_status"
-    ERROR_CODE = "error_code"
-    """A plain number named as an error: "Fehler 809", "exit code 1603"."""
-    RFC = "rfc"
-    VERSION = "version"
-
 
 _PINNING: Final = frozenset(
     {
@@ -74,317 +55,119 @@ class Identifier:
         return self.value[len(self.product) :].strip() if self.product else self.value.removeprefix("v")
 
 
-Found = tuple[IdentifierClass, str, int, int, str]  # class, value, start, end, product
-Finder = Callable[[str], Iterator[Found]]
-
-_DASH: Final = r"[-‐‑‒–_]"
-_FLAGS: Final = re.IGNORECASE
-
-
-def _by_form(cls: IdentifierClass, pattern: str, value: Callable[[re.Match[str]], str], flags: int = _FLAGS) -> Finder:
-    """Return a finder for identifiers that their form alone gives away."""
-    compiled = re.compile(pattern, flags)
-
-    def find(text: str) -> Iterator[Found]:
-        for match in compiled.finditer(text):
-            yield cls, value(match), match.start(), match.end(), ""
-
-    return find
-
-
-# Prefixes after which digits (3 or more, with or without a dash) are a vendor's code wherever they stand.
-_VENDOR_PREFIXES: Final = (
-    "ORA|TNS|PLS|RMAN|LRM|NZE|CRS|PRVF|PRCR|SP2|EXP|IMP|OUI|DPF|DIM|AADSTS|MSB|NETSDK|NU|LNK|SQLCODE|ABAP|ADOP|JBAS|"
-    "WFLY\\w{0,6}|HHH|WLS|BEA|CWWK[A-Z]|SRVE|ANR|ANS|BMC|DFS|IEC|AMQ|CVU|VSM|APPV|SCCM|CTX|XDDS|ESX|MS[0-9]{2}"
-)
-# What looks like a vendor code but is a reference into somebody's own ticket system.
-_TICKET_PREFIXES: Final = word_set(
-    """
-    inc req ritm chg chgreq prb task sctask stask ticket tick tkt case call sr hd help helpdesk sup support ops
-    it its itsm itsd sd desk proj project bug issue jira dev devops infra wo cr rfc cs hr kunde kd auftrag
-    vorgang anfrage id nr rev tel fax plz din iso en iec bs ieee utf page seite art
-    """
-)
-_ERROR_WORD: Final = (
-    r"(?:(?:fehler|error)(?:s|n|s?codes?|s?nummer|s?meldung|s?kode|meldungen)?|(?<![\w-])(?:err|errno|"
-    r"(?:stop|exit|return|rückgabe|beendigungs|abbruch|status|reason|result|ergebnis|problem|alarm|störungs|blink)"
-    r"[- ]?(?:codes?|status|value|wert)|rc|sqlcode|msg|code))"
-)
-_BETWEEN: Final = (
-    r"(?:[ \t]*(?:[-:=#(\[„\"'“]|codes?|nr\.?|no\.?|number|nummer|id|is|ist|was|war|lautet|with|mit|der|of|value)){0,4}"
-    r"[ \t]*"
-)
-_UNIT: Final = (  # what must not follow the number: a fraction, a date, a time, a quantity
-    r"(?![\w%°]|[.,:-]\d|/\d{1,2}(?!\d)|[ \t]*(?:%|°|€|\$|(?:[kmgt]i?b|bytes?|ms|std|h|x|uhr|mal|times|seiten?|"
-    r"pages?|tage?n?|days?|monate?n?|months?|jahre?n?|years?|zeilen?|lines?|euro?|may|mai|users?|versuche?n?)\b|"
-    r"sek|sec|min|stunde|hour|woche|week|prozent|percent|people|benutzer|nutzer|stück|attempt|retries|"
-    r"(?:von|of)[ \t]+\d|jan|feb|mär|mar|apr|jun|jul|aug|sep|okt|oct|nov|dez|dec))"
-)
-_NOT_A_CODE_WORD: Final = re.compile(
-    r"(?:zip|post(?:al)?|area|country|pin|puk|qr|bar|source|access|zugangs|dress|promo|discount|morse|tan|bank|sort|"
-    r"farb|colou?r|länder|vorwahl|quell|product|produkt)[- ]?$",
-    _FLAGS,
-)
-_COUNTED: Final = re.compile(rf"(?P<word>{_ERROR_WORD})(?P<between>{_BETWEEN})(?P<number>\d{{1,10}}){_UNIT}", _FLAGS)
-_MORE_NUMBERS: Final = re.compile(
-    rf"[ \t]*(?:/|,|und|and|or|oder|bzw\.?|&|sowie)[ \t]*(?P<number>\d{{3,10}}){_UNIT}", _FLAGS
-)
-_CODED: Final = re.compile(
-    rf"{_ERROR_WORD}{_BETWEEN}"
-    r"(?P<code>[A-Z]{1,8}[-_]?\d[A-Z0-9]{0,8}(?:[-_.][A-Z0-9]{1,6}){0,2}|\d{1,5}[-.][A-Z]?\d[A-Z0-9]{1,5}(?:[-.]\d{1,4})?|"
-    r"\d{2,3}[A-Z]\d{2})(?![\w-]|\.\w)",
-    _FLAGS,
-)
-_NUMBER_FIRST: Final = re.compile(
-    r"(?<![\w.,:/#-])(?P<number>\d{3,5})(?:(?:er)?-fehler|er[ ]fehler|[ -]error)(?![\w-]|[ ](?:pro|per|in|im)\b)",
-    _FLAGS,
-)
-_HTTP_PHRASES: Final = (
-    r"bad request|unauthori[sz]ed|forbidden|not found|method not allowed|request timeout|conflict|gone|"
-    r"payload too large|too many requests|internal server error|not implemented|bad gateway|service unavailable|"
-    r"gateway time-?out|moved permanently|proxy authentication required"
-)
-_HTTP: Final = re.compile(
-    r"(?<![\w-])(?:"
-    r"https?(?:/\d(?:\.\d)?)?(?:[- ]?(?:antwort|response|result|status|fehler|error|codes?)){1,3}"
-    r"(?:[:= (]{1,3}|[ ]i(?:s|st)[ ])"
-    r"|https?(?:/\d(?:\.\d)?)?[- :=]{1,2}"
-    r"|(?:status|antwort|response)[- ]?(?:codes?)?(?:[ ]?[:=(]?[ ]{0,2}|[ ]i(?:s|st)[ ]))"
-    r"(?P<a>[1-5]\d\d)(?P<sub>\.\d{1,2})?(?![\w%]|[.,:-]\d|/(?:\d(?!\d\d)|[a-z])|[ ]?(?:[kmgt]i?b|ms)\b)"
-    rf"|(?<![\w.,:/#-])(?P<b>[1-5]\d\d)[ ]?[-:(]?[ ]?(?:{_HTTP_PHRASES})(?!\w)",
-    _FLAGS,
-)
-_MORE_STATUS: Final = re.compile(r"[ ]*(?:/|,|und|and|or|oder|bzw\.?|&)[ ]*(?P<a>[1-5]\d\d)(?![\w%]|[.,:/-]\d)", _FLAGS)
-_EVENT: Final = re.compile(
-    r"(?<![\w-])(?:event|ereignis)(?:[- ]?(?:ids?|kennung|code|nr\.?|nummer|no\.?))?"
-    r"[ ]?[-:=#(]?[ ]{0,2}(?P<a>\d{1,5})(?![\w%]|[.,:/-]\d)",
-    _FLAGS,
-)
-_MORE_EVENTS: Final = re.compile(r"[ ]*(?:/|,|und|and|or|oder|bzw\.?|&)[ ]*(?P<a>\d{3,5})(?![\w%]|[.,:/-]\d)", _FLAGS)
-_SMTP: Final = re.compile(
-    r"(?<![\w.-])(?:(?:smtp|ndr|dsn|lmtp)(?:[- ]?(?:error|fehler|status|code|reply|antwort))?|status|fehler|error|"
-    r"[245]\d\d)"
-    r"[-:= (#]{1,3}(?:[245]\d\d[- ])?(?P<enhanced>[245]\.\d{1,2}\.\d{1,3})(?![\w.]*\d)"
-    r"|(?<![\w.-])(?:smtp|lmtp)[- ]?(?:error|fehler|status|code|reply|antwort)?[-:= ]{1,3}"
-    r"(?P<plain>[245]\d\d)(?![\w.,-]*\d)",
-    _FLAGS,
-)
-_SYMBOL: Final = re.compile(
-    r"(?<![\w.])(?=[A-Z0-9_]{6,48}(?!\w))(?=[A-Z0-9]+_)(?:[A-Z][A-Z0-9]*_)*"
-    r"(?:ERR|ERROR|STATUS(?=_)|NXDOMAIN|SERVFAIL|VIOLATION|EXCEPTION|FAILURE|FAILED|INVALID|DIED|MISMATCH|FAULT|DENIED)"
-    r"(?:_[A-Z0-9]+)*(?!\w)"
-    r"|(?<!\w)(?:SERVFAIL|NXDOMAIN|EACCES|ENOENT|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOSPC|EPERM)(?!\w)"
-)
-
-
-def _canonical_number(number: str) -> tuple[IdentifierClass, str]:
-    """Return class and value of a decimal error number; a signed 32-bit HRESULT is its hexadecimal self."""
-    value = int(number)
-    if -(2**31) <= value < -(2**16) or 2**31 <= value < 2**32:
-        return IdentifierClass.SYSTEM_CODE, f"0x{value & 0xFFFFFFFF:x}"
-    return IdentifierClass.ERROR_CODE, f"error {value}"
-
-
-def _hex(match: re.Match[str]) -> str:
-    return "0x" + (match["a"].lower().lstrip("0") or "0")
-
-
-def _word_start(text: str, start: int) -> int:
-    """Return where the compound begins that ends in an error's name: "Druckerfehler", "VPN-Fehler"."""
-    lowest = max(0, start - 24)
-    begin = start
-    while begin > lowest and (text[begin - 1].isalpha() or (text[begin - 1] == "-" and begin > lowest + 1)):
-        begin -= 1
-    if text[begin] == "-" or (begin and (text[begin - 1].isalnum() or text[begin - 1] in "_-")):
-        return start
-    return begin
-
-
-def _error_numbers(text: str) -> Iterator[Found]:
-    """ "Fehler 809", "VPN-Fehlercode: 809", "errors 800/809 und 691", "exit code 1603"; each number is one."""
-    for match in _COUNTED.finditer(text):
-        word = match["word"].lower()
-        if not match["between"] and not word.endswith(("fehler", "error")):
-            continue  # RC4, rc2.d
-        if word == "rc" and not set("=:") & set(match["between"]):
-            continue  # /etc/init.d/rc 2
-        if match["between"] == "(" and len(match["number"]) == 1 and text[match.end() : match.end() + 1] == ")":
-            continue  # error(8): a section of the manual
-        if word == "code" and _NOT_A_CODE_WORD.search(text, max(0, match.start() - 12), match.start()):
-            continue
-        if word.endswith("fehler") and match["between"].strip(" \t") == "" and len(match["number"]) > 6:
-            continue  # "Fehler 0301234567": a number without a sign between is no longer than six digits
-        end = match.end("number")
-        negative = text[match.start("number") - 1] == "-" and text[match.start("number") - 2] in " \t=:("
-        cls, value = _canonical_number("-" * negative + match["number"])
-        if value.removeprefix("error ") in _HTTP_STATUSES and re.search(r"(?:fehler|errors?)$", word):
-            cls, value = IdentifierClass.HTTP_STATUS, f"http {match['number']}"
-        yield cls, value, _word_start(text, match.start()), end, ""
-        while more := _MORE_NUMBERS.match(text, end):
-            cls, value = _canonical_number(more["number"])
-            yield cls, value, more.start("number"), more.end("number"), ""
-            end = more.end("number")
-    for match in _NUMBER_FIRST.finditer(text):
-        if match["number"] in _HTTP_STATUSES:
-            yield IdentifierClass.HTTP_STATUS, f"http {match['number']}", match.start(), match.end(), ""
-        else:
-            yield IdentifierClass.ERROR_CODE, f"error {int(match['number'])}", match.start(), match.end(), ""
-
-
-_HTTP_STATUSES: Final = word_set("400 401 403 404 405 407 408 409 410 413 429 500 501 502 503 504")
-
-
-def _named_codes(text: str) -> Iterator[Found]:
-    """ "error[E0277]", "Fehler M7111-1331", "Fehlercode 49.4C02": letters and digits after an error's name."""
-    for match in _CODED.finditer(text):
-        code = match["code"]
-        prefix = re.match(r"[A-Za-z]*", code)
-        letters = prefix.group().lower() if prefix else ""
-        if (
-            letters in _TICKET_PREFIXES
-            or letters in {"v", "kb", "cve", "http", "smtp", "x"}
-            or re.match(r"0x", code, _FLAGS)
-        ):
-            continue
-        if not letters and not re.search(r"[A-Za-z]", code) and "-" not in code:
-            continue  # 10.30 or 3.2: a time, a version, a section
-        if re.fullmatch(r"\d{4}-\d\d(-\d\d)?|\d{1,2}-\d{1,2}(-\d{2,4})?", code):
-            continue
-        yield IdentifierClass.VENDOR_CODE, fold(code), match.start("code"), match.end("code"), ""
-
-
-def _dashed_codes(text: str) -> Iterator[Found]:
-    """Oracle's form (DPF-01009): capitals, a dash, five digits or a padded number, unless a ticket system's."""
-    for match in re.finditer(r"(?<![\w-])(?P<p>[A-Z][A-Z0-9]{1,7})-(?P<n>\d{5}|0\d{3,5})(?![\w-])", text):
-        if match["p"].lower() not in _TICKET_PREFIXES and not match["p"].lower().startswith(("cve", "kb")):
-            yield IdentifierClass.VENDOR_CODE, fold(match.group()), match.start(), match.end(), ""
-
-
-def _listed(first: re.Pattern[str], more: re.Pattern[str], cls: IdentifierClass, prefix: str) -> Finder:
-    """Return a finder for a word and its number, and further numbers strung to it ("Event IDs 4624, 4625")."""
-
-    def find(text: str) -> Iterator[Found]:
-        for match in first.finditer(text):
-            groups = match.groupdict()
-            number = groups["a"] or groups.get("b") or ""
-            end = match.end()
-            if cls is IdentifierClass.HTTP_STATUS and not _is_status(int(number)):
-                continue
-            yield cls, f"{prefix} {int(number)}{groups.get('sub') or ''}", match.start(), end, ""
-            while groups["a"] and (again := more.match(text, end)):
-                end = again.end()
-                yield cls, f"{prefix} {int(again['a'])}", again.start("a"), end, ""
-
-    return find
-
-
-def _is_status(number: int) -> bool:
-    """Tell whether a number is an HTTP status in use, those of proxies in front of servers (520 to 530) included."""
-    return number in {*range(100, 104), *range(200, 209), 226, *range(300, 309), *range(400, 432), 451} or (
-        500 <= number <= 511 or 520 <= number <= 530
-    )
-
-
-def _smtp(text: str) -> Iterator[Found]:
-    for match in _SMTP.finditer(text):
-        value = f"smtp {match['enhanced'] or match['plain']}"
-        yield IdentifierClass.SYSTEM_CODE, value, match.start(), match.end(), ""
-
-
-def _symbols(text: str) -> Iterator[Found]:
-    for match in _SYMBOL.finditer(text):
-        yield IdentifierClass.SYSTEM_CODE, match.group().lower(), match.start(), match.end(), ""
-
-
-def _versions(text: str) -> Iterator[Found]:
-    """A product with its version, by the table of products; else by the form `name 1.2.3`, `name v1.2`, `v1.2.3`."""
-    lowered = text.lower()
-    for product in PRODUCTS:
-        for match in product.finditer(text, lowered):
-            version = " ".join(fold(match["version"]).replace(",", " ").replace("version ", "").split())
-            if match.groupdict().get("update"):
-                version += " " + "".join(fold(match["update"]).split())
-            yield IdentifierClass.VERSION, f"{product.name} {version}", match.start(), match.end(), product.name
-    for match in GENERIC_VERSION.finditer(text):
-        name = fold(match["product"])
-        version = fold(match["version"])
-        if name in NOT_A_PRODUCT or re.fullmatch(r"\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d", version):
-            continue
-        yield IdentifierClass.VERSION, f"{name} {version}", match.start(), match.end(), name
-    for pattern in (V_VERSION, WORD_VERSION):
-        for match in pattern.finditer(text):
-            yield IdentifierClass.VERSION, "v" + fold(match["version"]), match.start(), match.end(), ""
-
-
 _C: Final = IdentifierClass
-# In order of precedence: where two finders claim the same characters, the earlier one keeps them.
-_FINDERS: Final[tuple[Finder, ...]] = (
-    _by_form(
-        _C.CVE,
-        rf"(?<![\w-])CVE(?:{_DASH}|[ ]|:[ ]?)(?P<y>(?:19|20)\d\d){_DASH}(?P<n>\d{{4,7}})(?!\d)",
-        lambda m: f"cve-{m['y']}-{m['n']}",
+# In order of precedence: where two finders claim the same characters, the earlier one keeps them. Each stands with what
+# a text must show for it to find anything.
+_FINDERS: Final[tuple[tuple[Hint, Finder], ...]] = (
+    (
+        holds("cve"),
+        codes.by_form(
+            _C.CVE,
+            rf"(?<![\w-])CVE(?:{codes.DASH}|[ ]|:[ ]?)(?P<y>(?:19|20)\d\d){codes.DASH}(?P<n>\d{{4,7}})(?!\d)",
+            lambda m: f"cve-{m['y']}-{m['n']}",
+        ),
     ),
-    _by_form(
-        _C.TECHNIQUE,
-        r"(?<![\w.-])(?P<a>T(?:1\d{3}|08\d\d)(?:\.\d{3})?|TA\d{4})(?!\w|\.\d|-\d)",
-        lambda m: m["a"].lower(),
-        0,
+    (
+        writes("T1", "T08", "TA"),
+        codes.by_form(
+            _C.TECHNIQUE,
+            r"(?<![\w.-])(?P<a>T(?:1\d{3}|08\d\d)(?:\.\d{3})?|TA\d{4})(?!\w|\.\d|-\d)",
+            lambda m: m["a"].lower(),
+            0,
+        ),
     ),
-    _by_form(
-        _C.KB,
-        r"(?<![\w-])(?:MS)?KB(?:[- ]?(?:artikel|article|nr\.?|no\.?))?[-: ]{0,2}(?P<a>[1-9]\d{5,6})(?!\w|[.,]\d)"
-        r"|(?<!\w)knowledge base[- ](?:article|artikel)[ ](?P<b>[1-9]\d{5,6})(?!\w)",
-        lambda m: f"kb{m['a'] or m['b']}",
+    (
+        holds("kb", "knowledge base", digits=6),
+        codes.by_form(
+            _C.KB,
+            r"(?<![\w-])(?:MS)?KB(?:[- ]?(?:artikel|article|nr\.?|no\.?))?[-: ]{0,2}(?P<a>[1-9]\d{5,6})(?!\w|[.,]\d)"
+            r"|(?<!\w)knowledge base[- ](?:article|artikel)[ ](?P<b>[1-9]\d{5,6})(?!\w)",
+            lambda m: f"kb{m['a'] or m['b']}",
+        ),
     ),
-    _by_form(_C.RFC, r"(?<![\w-])RFCs?[- ]?(?P<a>[1-9]\d{1,4})(?!\w|[.,]\d|-\d)", lambda m: f"rfc {m['a']}"),
-    _by_form(
-        _C.VENDOR_CODE,
-        r"(?<![\w-])(?:MS\d\d-\d{3}|GHSA(?:-[0-9a-z]{4}){3}|(?:DSA|DLA|USN|GLSA|VMSA|RHSA|RHBA|ALSA|ELSA|SUSE-SU|FG-IR|CTX)"
-        r"[- ](?:\d{2,4}[-:]\d{2,6}(?:-\d{1,3})?|\d{3,7}(?:-\d{1,2})?)|CWE-\d{1,5}|CAPEC-\d{1,4}|WID-SEC-\d{4}-\d{4}|"
-        r"ADV\d{6})(?![\w-])",
-        lambda m: fold(m.group()).replace(" ", "-"),
+    (
+        holds("rfc"),
+        codes.by_form(_C.RFC, r"(?<![\w-])RFCs?[- ]?(?P<a>[1-9]\d{1,4})(?!\w|[.,]\d|-\d)", lambda m: f"rfc {m['a']}"),
     ),
-    _by_form(
-        _C.VENDOR_CODE,
-        rf"(?<![\w-])(?P<p>{_VENDOR_PREFIXES})(?P<d>-?)(?P<n>\d{{3,7}}[A-Z]?)(?![\w-]|\.\d)",
-        lambda m: fold(m.group()),
-        0,
+    (
+        holds(*codes.ADVISORIES, digits=0),
+        codes.by_form(
+            _C.VENDOR_CODE,
+            r"(?<![\w-])(?:MS\d\d-\d{3}|GHSA(?:-[0-9a-z]{4}){3}|"
+            r"(?:DSA|DLA|USN|GLSA|VMSA|RHSA|RHBA|ALSA|ELSA|SUSE-SU|FG-IR|CTX)"
+            r"[- ](?:\d{2,4}[-:]\d{2,6}(?:-\d{1,3})?|\d{3,7}(?:-\d{1,2})?)|"
+            r"CWE-\d{1,5}|CAPEC-\d{1,4}|WID-SEC-\d{4}-\d{4}|ADV\d{6})(?![\w-])",
+            lambda m: fold(m.group()).replace(" ", "-"),
+        ),
     ),
-    _by_form(
-        _C.VENDOR_CODE,
-        r"(?<![\w-])(?:SQLSTATE[ =:\[]{1,2})(?P<a>[0-9A-Z]{5})(?!\w)",
-        lambda m: f"sqlstate {m['a'].lower()}",
-        0,
+    (
+        writes(*codes.VENDOR_STARTS, digits=3),
+        codes.by_form(
+            _C.VENDOR_CODE,
+            rf"(?<![\w-])(?P<p>{codes.VENDOR_PREFIXES})(?P<d>-?)(?P<n>\d{{3,7}}[A-Z]?)(?![\w-]|\.\d)",
+            lambda m: fold(m.group()),
+            0,
+        ),
     ),
-    _by_form(_C.VENDOR_CODE, r"(?<!\w)SQL(?P<a>\d{4,5}[NWC])(?!\w)", lambda m: f"sql{m['a'].lower()}", 0),
-    _by_form(
-        _C.VENDOR_CODE, r"(?<!\w)(?P<a>%[A-Z][A-Z0-9_]{1,20}-[0-7]-[A-Z0-9_]{3,40})(?!\w)", lambda m: m["a"].lower(), 0
+    (
+        writes("SQLSTATE", digits=0),
+        codes.by_form(
+            _C.VENDOR_CODE,
+            r"(?<![\w-])(?:SQLSTATE[ =:\[]{1,2})(?P<a>[0-9A-Z]{5})(?!\w)",
+            lambda m: f"sqlstate {m['a'].lower()}",
+            0,
+        ),
     ),
-    _by_form(
-        _C.VENDOR_CODE, r"(?<!\w)(?P<a>CS\d{4}|TS\d{4,5}|C[12]\d{3}|E0\d{3})(?=[:\])])", lambda m: m["a"].lower(), 0
+    (
+        writes("SQL", digits=4),
+        codes.by_form(_C.VENDOR_CODE, r"(?<!\w)SQL(?P<a>\d{4,5}[NWC])(?!\w)", lambda m: f"sql{m['a'].lower()}", 0),
     ),
-    _by_form(_C.SYSTEM_CODE, r"(?<![\w-])0x(?P<a>[0-9a-f]{3,16})(?!\w)", _hex),
-    _by_form(
-        _C.SYSTEM_CODE,  # two digits are a byte, unless they stand next to an error's name
-        r"(?:fehler|error|stop|bug[- ]?check|bluescreen)(?:[- ]?codes?|meldung)?[ :=(]{1,2}"
-        r"0x(?P<a>[0-9a-f]{2})(?!\w)",
-        _hex,
+    (
+        writes("%"),
+        codes.by_form(
+            _C.VENDOR_CODE,
+            r"(?<!\w)(?P<a>%[A-Z][A-Z0-9_]{1,20}-[0-7]-[A-Z0-9_]{3,40})(?!\w)",
+            lambda m: m["a"].lower(),
+            0,
+        ),
     ),
-    _smtp,
-    _listed(_HTTP, _MORE_STATUS, _C.HTTP_STATUS, "http"),
-    _listed(_EVENT, _MORE_EVENTS, _C.VENDOR_CODE, "event id"),
-    _named_codes,
-    _error_numbers,
-    _dashed_codes,
-    _symbols,
-    _versions,
+    (
+        writes("CS", "TS", "C1", "C2", "E0", digits=4),
+        codes.by_form(
+            _C.VENDOR_CODE,
+            r"(?<!\w)(?P<a>CS\d{4}|TS\d{4,5}|C[12]\d{3}|E0\d{3})(?=[:\])])",
+            lambda m: m["a"].lower(),
+            0,
+        ),
+    ),
+    (holds("0x"), codes.by_form(_C.SYSTEM_CODE, r"(?<![\w-])0x(?P<a>[0-9a-f]{3,16})(?!\w)", codes.hexadecimal)),
+    (
+        holds("0x"),
+        codes.by_form(
+            _C.SYSTEM_CODE,  # two digits are a byte, unless they stand next to an error's name
+            r"(?:fehler|error|stop|bug[- ]?check|bluescreen)(?:[- ]?codes?|meldung)?[ :=(]{1,2}"
+            r"0x(?P<a>[0-9a-f]{2})(?!\w)",
+            codes.hexadecimal,
+        ),
+    ),
+    (lambda signs: signs.dotted or (signs.digits >= 3 and signs.any_of(("smtp", "lmtp"))), codes.smtp),
+    (holds("http", "status", "antwort", "response", *codes.PHRASE_STARTS, digits=3), codes.http_statuses),
+    (holds("event", "ereignis"), codes.events),
+    (holds(*codes.ERROR_STARTS), codes.named_codes),
+    (holds(*codes.ERROR_STARTS), codes.error_numbers),
+    (writes("-", digits=4), codes.dashed_codes),
+    (writes(*codes.SYMBOL_PARTS, digits=0), codes.symbols),
+    (lambda signs: signs.digits > 0 or "xp" in signs.lowered, codes.versions),
 )
 
 
 def _scan(text: str) -> tuple[Identifier, ...]:
+    signs = signs_of(text)
     taken = bytearray(len(text))
     found: list[Identifier] = []
-    for finder in _FINDERS:
+    for hint, finder in _FINDERS:
+        if signs is not None and not hint(signs):
+            continue
         for cls, value, start, end, product in sorted(finder(text), key=lambda hit: (hit[2], -hit[3])):
             if taken.find(1, start, end) < 0:
                 taken[start:end] = b"\x01" * (end - start)

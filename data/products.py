@@ -7,14 +7,13 @@ product is recognised by a dotted version of three parts or a leading v.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from data.characters import word_set
 from data.language import STOP_WORDS
 
-__all__ = ["GENERIC_VERSION", "NOT_A_PRODUCT", "PRODUCTS", "V_VERSION", "WORD_VERSION", "Product"]
+__all__ = ["GENERIC_VERSION", "NOT_A_PRODUCT", "PRODUCTS", "V_VERSION", "WORD_VERSION", "Product", "named_products"]
 
 _LINK: Final = r"(?:[- ](?:ab[- ])?(?:version|release|ver\.?|v\.)[ ]|[ ]|[-/_])v?"  # between a name and its version
 _AFTER: Final = (
@@ -35,9 +34,6 @@ class Product:
     pattern: re.Pattern[str]
     hints: tuple[str, ...]
     """Lower-case pieces of which a text must hold one: looking for them first spares most of the patterns."""
-
-    def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
-        return self.pattern.finditer(text) if any(hint in lowered for hint in self.hints) else iter(())
 
 
 _GROUP: Final = re.compile(r"\(\?:[^()]*\)(?:[?*]|\{\d,\d\})?")
@@ -187,6 +183,14 @@ PRODUCTS: Final[tuple[Product, ...]] = (
     _product("ike", "ike", r"[12]", link="v"),
 )
 """Most specific first: what an earlier one claims is no longer there for a later one."""
+
+_HINTS: Final = tuple((hint, place) for place, product in enumerate(PRODUCTS) for hint in product.hints)
+
+
+def named_products(lowered: str) -> list[Product]:
+    """Return the products that a text in lower case may name, most specific first."""
+    return [PRODUCTS[place] for place in sorted({place for hint, place in _HINTS if hint in lowered})]
+
 
 GENERIC_VERSION: Final = re.compile(
     r"(?<![\w.@/-])(?P<product>[A-Za-z][A-Za-z0-9+_]{1,30}(?:-[A-Za-z][A-Za-z0-9]{1,20})?)"
