@@ -41,6 +41,9 @@ __all__ = [
     "DESK_OUTCOME",
     "DESK_QUESTION",
     "EVENT_NAMES",
+    "GLPI_EXPORTED",
+    "GLPI_FAILED",
+    "GLPI_IMPORTED",
     "INBOX_ADMITTED",
     "INBOX_REFUSED",
     "LOOP_FAILED",
@@ -117,6 +120,9 @@ DESK_OUTCOME: Final = "desk.outcome"
 CRUD_VERIFICATION_FAILED: Final = "crud.verification.failed"
 INBOX_ADMITTED: Final = "inbox.admitted"
 INBOX_REFUSED: Final = "inbox.refused"
+GLPI_IMPORTED: Final = "glpi.imported"
+GLPI_EXPORTED: Final = "glpi.exported"
+GLPI_FAILED: Final = "glpi.failed"
 LOOP_FAILED: Final = "loop.failed"
 LOOP_RECOVERED: Final = "loop.recovered"
 DAEMON_STARTED: Final = "daemon.started"

@@ -20,8 +20,8 @@ __all__ = ["PAGE", "Page", "Place", "item", "listing", "rows_of"]
 
 PAGE: Final = 100
 """Rows asked for at once."""
-_STEPS_BACK: Final = 200
-"""A list that makes one go back more often is changing faster than it can be read."""
+_STEPS_BACK: Final = 60
+"""A list that makes one go back more often is changing faster than it can be read, or contradicts itself."""
 _CONTENT_RANGE: Final = re.compile(r"\s*(\d+)\s*-\s*(-?\d+)\s*/\s*(\d+)\s*")
 
 
@@ -59,7 +59,7 @@ async def listing(
     asked = {**(parameters or {}), **order, "get_hateoas": "false"}
     seen: set[int] = set()
     highest = place.last
-    start, steps = place.offset, 0
+    start, steps, back = place.offset, 0, 1
     while True:
         known = bool(seen) or (not newest_first and highest > 0)
         begin = max(0, start - 1) if known else start
@@ -68,13 +68,15 @@ async def listing(
             steps += 1
             if steps > _STEPS_BACK:
                 raise GlpiUnreachable(f"{client.api}/{path}: the list changes faster than it can be read; try later")
-            start = max(0, begin - size + 2)
+            start = max(0, begin - size * back + 2)
+            back *= 2
             continue
         fresh = [row for row in rows if row["id"] not in seen and (newest_first or row["id"] > highest)]
         seen.update(row["id"] for row in fresh)
         highest = max([highest, *(row["id"] for row in fresh)]) if not newest_first else highest
         start = begin + len(rows)
         if fresh:
+            back = 1
             yield Page(tuple(fresh), total, Place(start, highest))
         short = len(rows) < size
         if short and (not fresh or total is None or start >= total):

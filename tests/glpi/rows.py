@@ -93,7 +93,7 @@ class House:
             text = text.replace(raw, encoded)
         return text
 
-    def add(self, itemtype: str, **values: Any) -> int:
+    def add(self, itemtype: str, /, **values: Any) -> int:
         """Add a row as the interface of GLPI would; returns its id."""
         table = self.tables[itemtype]
         unknown = set(values) - {*COLUMNS[itemtype], "id"}

@@ -348,6 +348,7 @@ class _Call:
 class _Handler(BaseHTTPRequestHandler):
     glpi: ClassVar[StandIn]
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self._serve()
