@@ -17,11 +17,14 @@ from data.text import stem
 
 __all__ = [
     "are_opposites",
+    "bound_phrases",
+    "bound_words",
     "core_of",
     "force_of",
     "number_of",
     "one_meaning",
     "order_words",
+    "other_of_kind",
     "unit_of",
     "word_set_of",
 ]
@@ -58,16 +61,43 @@ def _sides() -> Mapping[str, frozenset[tuple[int, int]]]:
     return {form: frozenset(places) for form, places in found.items()}
 
 
+@cache
+def _kinds() -> Mapping[str, Mapping[str, int]]:
+    """Return for each folded word the kinds it is of, each with the number of the row it stands in."""
+    found: dict[str, dict[str, int]] = {}
+    for kind, rows in _table()["kinds"].items():
+        for number, row in enumerate(rows):
+            for word in row:
+                found.setdefault(word, {})[kind] = number
+    return found
+
+
+def other_of_kind(one: str, other: str) -> bool:
+    """Tell whether two folded words name different things of one kind: Monday and Tuesday, TCP and UDP."""
+    mine, theirs = _kinds().get(one, {}), _kinds().get(other, {})
+    return any(theirs.get(kind, row) != row for kind, row in mine.items())
+
+
+def _same_of_kind(one: str, other: str) -> bool:
+    mine, theirs = _kinds().get(one, {}), _kinds().get(other, {})
+    return any(theirs.get(kind) == row for kind, row in mine.items())
+
+
 _DENYING: Final = re.compile(r"(?:un|in|im|ir|non|dis|nicht)-?(?=[a-z]{4})")
 
 
 @lru_cache(maxsize=50_000)
 def are_opposites(one: str, other: str) -> bool:
-    """Tell whether two folded words are opposites: by the table, or because one is the other with un-, in-, non-."""
+    """Tell whether two folded words cannot both be said of one place.
+
+    By the table of opposites, as two of one kind, or because one is the other with un-, in-, non- before it.
+    """
     sides = _sides()
     mine = {place for form in _forms(one) for place in sides.get(form, ())}
     theirs = {place for form in _forms(other) for place in sides.get(form, ())}
     if any((number, 1 - side) in theirs for number, side in mine):
+        return True
+    if other_of_kind(one, other):
         return True
     for bare, denied in ((one, other), (other, one)):
         match = _DENYING.match(denied)
@@ -78,7 +108,8 @@ def are_opposites(one: str, other: str) -> bool:
 
 _SEPARABLE: Final = "ab|an|auf|aus|bei|durch|ein|fest|her|hin|los|mit|nach|neu|um|vor|weg|zu|zurueck|zusammen"
 _INFIX: Final = re.compile(rf"^(?P<prefix>{_SEPARABLE})?(?:ge|zu)(?P<rest>[a-z]{{4,}})$")
-_ENDING: Final = re.compile(r"(?:eten|test|ten|ets|ete|est|end|ern|eln|en|et|te|st|es|em|er|t|e|n|s)$")
+_ENDING: Final = re.compile(r"(?:ungen|ung|eten|test|ten|ets|ete|est|end|ern|eln|en|et|te|st|es|em|er|t|e|n|s)$")
+_PREFIX: Final = f"{_SEPARABLE}|be|ent|er|ge|miss|ueber|unter|ver|wider|zer"
 _SHORT: Final = 3
 _SAME_START: Final = 5
 """Letters that two forms of one word have in common at the least, and three fifths of the longer one."""
@@ -87,16 +118,56 @@ _SAME_START: Final = 5
 @lru_cache(maxsize=50_000)
 def core_of(word: str) -> str:
     """Return a German verb or noun without what its forms differ in: "angehalten", "anzuhalten" are "anhalt"."""
+    ended = _ENDING.sub("", word)
+    if _irregular()[0].match(ended) or ended in _stems():
+        return _regular(ended)
     match = _INFIX.match(word)
     bare = (match["prefix"] or "") + match["rest"] if match else word
     ended = _ENDING.sub("", bare)
-    return ended if len(ended) > _SHORT else bare
+    return _regular(ended if len(ended) > _SHORT or ended in _stems() else bare)
+
+
+@cache
+def _irregular() -> tuple[re.Pattern[str], Mapping[str, str]]:
+    forms = {form: row[0] for row in _table()["irregular"]["de"] for form in row[1:]}
+    longest = sorted(forms, key=lambda form: -len(form))
+    return re.compile(rf"^(?P<prefix>{_PREFIX})*(?:ge|zu)?(?P<form>{'|'.join(longest)})$"), forms
+
+
+@cache
+def _stems() -> frozenset[str]:
+    return frozenset(row[0] for row in _table()["irregular"]["de"])
+
+
+def _regular(core: str) -> str:
+    """Return the core with the vowel of its infinitive: "aufhob" of "aufgehoben" is "aufheb"."""
+    pattern, forms = _irregular()
+    match = pattern.match(core)
+    return core[: match.start("form")].removesuffix("zu").removesuffix("ge") + forms[match["form"]] if match else core
+
+
+@cache
+def _english() -> Mapping[str, str]:
+    return {form: row[0] for row in _table()["irregular"]["en"] for form in row}
+
+
+_UMLAUT: Final = re.compile(r"(?<=[aou])e(?!$)")
+
+
+@lru_cache(maxsize=50_000)
+def _base(word: str) -> str:
+    """Return the core without the marks of plural and tense that stand inside of a word: "zugaenge" is "zugang"."""
+    core = core_of(word)
+    core = core[:-1] if len(core) > _SHORT + 1 and core.endswith("t") else core
+    return _UMLAUT.sub("", core) if len(core) > _SHORT else core
 
 
 @lru_cache(maxsize=50_000)
 def one_meaning(one: str, other: str) -> bool:
     """Tell whether two folded words say the same: forms of one word, or synonyms of the table."""
-    if _forms(one) & _forms(other) or core_of(one) == core_of(other):
+    if _forms(one) & _forms(other) or _base(one) == _base(other):
+        return True
+    if _same_of_kind(one, other) or (one in _english() and _english()[one] == _english().get(other)):
         return True
     if one.isalpha() and other.isalpha():
         common = 0
@@ -136,6 +207,19 @@ def order_words(kind: str) -> Mapping[str, Sequence[str]]:
     """Return the connecting words of `order`, `cause` or `instead`, by what they say of their two sides."""
     table: Mapping[str, Sequence[str]] = _table()[kind]
     return table
+
+
+def bound_phrases(side: str) -> Mapping[str, Sequence[str]]:
+    """Return the phrases that bound a number, by kind, of those that stand `before` it or `behind` it."""
+    table: Mapping[str, Sequence[str]] = _table()["bounds"][side]
+    return table
+
+
+@cache
+def bound_words() -> frozenset[str]:
+    """Return the words that phrases which bound a number are made of."""
+    phrases = [phrase for side in _table()["bounds"].values() for kind in side.values() for phrase in kind]
+    return frozenset(word for phrase in phrases for word in phrase.split())
 
 
 @cache

@@ -7,7 +7,7 @@ and without them two wordings of one thing stand side by side.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -28,6 +28,8 @@ class Word:
     root: str
     raw: str
     code: bool
+    article: str = ""
+    """The folded article right before it, "" for none."""
 
     @property
     def content(self) -> bool:
@@ -36,6 +38,16 @@ class Word:
             return True
         empty = self.text in STOP_WORDS or self.text in word_set_of("openings") or self.text in word_set_of("fillers")
         return len(self.text) > 2 and not empty
+
+    @property
+    def content_like(self) -> bool:
+        """Whether it can be a name behind "option" or "port": any word but one that joins."""
+        return self.code or self.text not in STOP_WORDS
+
+    @property
+    def anchor(self) -> bool:
+        """Whether the word names the very thing a sentence is about: code, an option, a number, a name by its form."""
+        return self.code or self.raw.startswith("-") or bool(re.search(r"\d", self.raw) or NAME.fullmatch(self.raw))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +75,29 @@ class Clause:
 
     @property
     def denials(self) -> int:
-        """How many negating words it holds."""
-        return sum(word.raw == "!=" or (not word.code and negations(word.raw) > 0) for word in self.words)
+        """How many negating words it holds; the "no" of "no more than" bounds a number and denies nothing."""
+        row = [word.text for word in self.words]
+        paired_ = sum(word in {"nor", "noch"} for word in row) if {"neither", "weder"} & set(row) else 0
+        return -min(paired_, sum(word == "nor" for word in row)) + sum(
+            word.raw == "!=" or (not word.code and negations(word.raw) > 0 and not _bounds(row[index + 1 : index + 3]))
+            for index, word in enumerate(self.words)
+        )
 
     @property
     def negated(self) -> bool:
         return self.denials > 0
+
+    @property
+    def elliptical(self) -> bool:
+        """Whether it leaves its predicate to the clause before: "but the other does"."""
+        return len(self.words) > 1 and self.words[-1].text in word_set_of("auxiliaries")
+
+
+_THAN: Final = frozenset({"than", "als"})
+
+
+def _bounds(behind: Sequence[str]) -> bool:
+    return len(behind) > 1 and behind[1] in _THAN
 
 
 _SUBORDINATE: Final = (
@@ -82,6 +111,8 @@ _DENIED_PART: Final = (
 )
 """The second half of "keeps it and does not bounce it": its "not" is none of the first half's."""
 _CODE: Final = re.compile(r"`+([^`]+)`+")
+_CALL: Final = re.compile(r"(?<=\w)\([^()\s]*\)")
+"""The bracket of "postfix(1)", which opens no clause."""
 _BREAK: Final = re.compile(
     r"(?<=[,;:.!?])\s+|\s+[–—-]+\s+|\s+[(]|[)](?=[\s,.;:]|$)|;"
     rf"|\s+(?=(?:{_SUBORDINATE})\s)|\s+(?={_DENIED_PART})"
@@ -110,12 +141,12 @@ def _pieces(sentence: str) -> list[str]:
         held.append(match.group())
         return f"\x00{len(held) - 1}\x00"
 
-    hidden = _CODE.sub(hide, sentence)
-    return [
-        re.sub(r"\x00(\d+)\x00", lambda match: held[int(match[1])], piece)
-        for piece in _BREAK.split(hidden)
-        if piece and piece.strip(_OUTER)
-    ]
+    hidden = _CALL.sub(hide, _CODE.sub(hide, sentence))
+
+    def show(piece: str) -> str:
+        return re.sub(r"\x00(\d+)\x00", lambda match: held[int(match[1])], piece)
+
+    return [show(piece) for piece in _BREAK.split(hidden) if piece and piece.strip(_OUTER)]
 
 
 def _words(piece: str, language: str) -> Iterator[Word]:
@@ -130,14 +161,19 @@ def _words(piece: str, language: str) -> Iterator[Word]:
 
 
 def _bare(text: str, language: str, articles: frozenset[str]) -> Iterator[Word]:
+    article = ""
     for token in text.split():
         raw = _APOSTROPHE.sub("", token.strip(_OUTER))
         folded = fold(raw)
-        if not folded or not re.search(r"\w|[!=]=", folded) or folded in articles:
+        if folded in articles:
+            article = folded
+            continue
+        if not folded or not re.search(r"\w|[!=]=", folded):
             continue
         code = is_code_token(token)
         root = folded if code else (number_of(folded) or _root(folded, language))
-        yield Word(raw if code else folded, raw if code else root, raw, code)
+        yield Word(raw if code else folded, raw if code else root, raw, code, article)
+        article = ""
 
 
 def _root(folded: str, language: str) -> str:
@@ -145,11 +181,17 @@ def _root(folded: str, language: str) -> str:
     return core_of(folded) if language == "de" and folded.isalpha() else stem(folded, language)
 
 
-def _retold(clause: Clause, cited: Sequence[Clause]) -> Clause | None:
+_ANCHORED: Final = 3.0
+"""What an anchor of the sentence weighs, in words, for the clauses of the one cited sentence that has it."""
+
+
+def _retold(clause: Clause, cited: Sequence[Clause], anchored: Mapping[int, int]) -> Clause | None:
     """Return the cited clause that `clause` retells best, None where none shares a content word with it.
 
-    Common words count, and common pairs of neighbours. Between clauses that have as many words in common, one that is
-    negated as `clause` is comes first: the other would be a difference that nobody wrote.
+    Common words count, and common pairs of neighbours, and how many anchors of the whole sentence stand in the cited
+    one (by number in `anchored`): what is said "with -f" is not what is said without. Between clauses that have as
+    many words in common, one that is negated as `clause` is comes first: the other would be a difference that nobody
+    wrote.
     """
     ranked = []
     for number, other in enumerate(cited):
@@ -157,12 +199,18 @@ def _retold(clause: Clause, cited: Sequence[Clause]) -> Clause | None:
         if common:
             both = len(clause.roots | other.roots)
             pairs = len(clause.neighbours & other.neighbours)
-            ranked.append(((common + pairs, common / both, -number), common, other))
+            weight = common + pairs + _ANCHORED * anchored.get(other.sentence, 0)
+            ranked.append(((weight, common / both, -number), common, other))
     if not ranked:
         return None
     _, common, best = max(ranked, key=lambda entry: entry[0])
     if best.negated != clause.negated:
-        alike = [entry for entry in ranked if entry[1] >= common and entry[2].negated == clause.negated]
+        firm = anchored.get(best.sentence, 0)
+        alike = [
+            entry
+            for entry in ranked
+            if entry[1] >= common and entry[2].negated == clause.negated and anchored.get(entry[2].sentence, 0) >= firm
+        ]
         if alike:
             return max(alike, key=lambda entry: entry[0])[2]
     return best
@@ -186,7 +234,18 @@ class Pair:
 
     @cached_property
     def matched(self) -> tuple[tuple[Clause, Clause | None], ...]:
-        return tuple((clause, _retold(clause, self.cited)) for clause in self.mine)
+        anchored = {clause.sentence: self._anchored(clause.sentence) for clause in self.mine}
+        return tuple((clause, _retold(clause, self.cited, anchored[clause.sentence])) for clause in self.mine)
+
+    def _anchored(self, sentence: int) -> Mapping[int, int]:
+        """Return how many of a sentence's anchors each cited sentence holds: code, numbers, names that not all hold."""
+        words = [word for clause in self.mine if clause.sentence == sentence for word in clause.words]
+        found: dict[int, int] = {}
+        for root in {word.root for word in words if word.anchor}:
+            holders = {clause.sentence for clause in self.cited if any(word.root == root for word in clause.words)}
+            if len(holders) == 1:
+                found[min(holders)] = found.get(min(holders), 0) + 1
+        return found
 
     @cached_property
     def held(self) -> frozenset[str]:

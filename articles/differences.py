@@ -13,20 +13,26 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from articles.bindings import contrasted, directed, moved_names
+from articles.bounds import bounds
 from articles.claimwords import are_opposites, force_of, number_of, order_words, unit_of
-from articles.clauses import NAME, Clause, Difference, Pair, Word, paired
+from articles.clauses import NAME, Clause, Difference, Pair, Word
+from articles.exceptions import exception, indifferent, only_dropped
 from articles.negation import denials_counted, negated_words, negation
 from articles.places import exchanged, misplaced, replaced, replaced_pairs
 
 __all__ = ["Difference", "differences"]
 
 
-def differences(text: str, quotes: Sequence[str], language: str) -> tuple[Difference, ...]:
-    """Return in which points `text` says something else than `quotes`; empty where none shows."""
-    pair = paired(text, quotes, language)
+def differences(pair: Pair) -> tuple[Difference, ...]:
+    """Return in which points a sentence says something else than what it cites; empty where none shows."""
     if not pair.mine or not pair.cited:
         return ()
-    return tuple(dict.fromkeys(found for check in _CHECKS for found in check(pair)))
+    found = list(dict.fromkeys(found for check in _CHECKS for found in check(pair)))
+    of_exception, wrong = exception(pair)
+    if of_exception:  # what denies the rule is what the exception says
+        found = [one for one in found if one.kind not in {"negation", "opposite"}]
+    return (*found, *(one for one in (wrong, indifferent(pair)) if one is not None))
 
 
 # -- numbers and units ----------------------------------------------------------------------------------------------
@@ -125,12 +131,25 @@ def _opposites(pair: Pair) -> Iterator[Difference]:
     for clause, other in pair.matched:
         among = pair.sentence_of(other) if other is not None else pair.cited
         near = {word.root: word for part in among for word in part.words}
-        for word in clause.words:
+        beside = {word.root: next_ for part in among for word, next_ in _followed(part)}
+        for word, next_ in _followed(clause):
             if word.code or word.root in near:
                 continue
             for root, theirs in near.items():
-                if root not in pair.said and are_opposites(word.text, theirs.text):
+                if root in pair.said or not are_opposites(word.text, theirs.text):
+                    continue
+                if (word.content and theirs.content) or next_ == beside[root]:
                     yield Difference("opposite", f"{word.raw} for {theirs.raw}")
+
+
+def _followed(clause: Clause) -> list[tuple[Word, str]]:
+    """Return each word with the root of the content word that follows it, "" at the end of the clause."""
+    found: list[tuple[Word, str]] = []
+    behind = ""
+    for word in reversed(clause.words):
+        found.append((word, behind))
+        behind = word.root if word.content else behind
+    return found[::-1]
 
 
 def _force(pair: Pair) -> Iterator[Difference]:
@@ -195,17 +214,19 @@ def _initials(among: Sequence[Clause]) -> frozenset[str]:
 
 
 def _order(pair: Pair) -> Iterator[Difference]:
-    """What comes first, what is the cause, what is taken instead: the two sides have changed places."""
-    for kind in ("order", "cause", "instead"):
-        mine = _sides(pair.mine, kind)
-        theirs = _sides(pair.cited, kind)
-        for one in mine:
-            for other in theirs:
-                straight = _common(one[0], other[0]) + _common(one[1], other[1])
-                crossed = _common(one[0], other[1]) + _common(one[1], other[0])
-                if crossed > straight and _common(one[0], other[1]) and _common(one[1], other[0]):
-                    yield Difference("order", f"{kind} turned round")
-                    return
+    """What comes first, what is the cause, the condition or taken instead: the two sides have changed places."""
+    for kind in ("order", "condition", "cause", "instead"):
+        theirs = _sides(pair.cited, kind, pair.language)
+        for one in _sides(pair.mine, kind, pair.language):
+            straight = max((_common(one[0], other[0]) + _common(one[1], other[1]) for other in theirs), default=0.0)
+            crossed = (
+                _common(one[0], other[1]) + _common(one[1], other[0])
+                for other in theirs
+                if _common(one[0], other[1]) and _common(one[1], other[0])
+            )
+            if max(crossed, default=0.0) > straight:
+                yield Difference("order", f"{kind} turned round")
+                return
 
 
 _EDGE: Final = Word("|", "|", "|", False)
@@ -216,7 +237,7 @@ def _common(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / (min(len(one), len(other)) or 1)
 
 
-def _sides(among: Sequence[Clause], kind: str) -> list[_Sides]:
+def _sides(among: Sequence[Clause], kind: str, language: str) -> list[_Sides]:
     """Return (first, second) of each connection: earlier and later, cause and effect, taken and left."""
     table = order_words(kind)
     found: list[_Sides] = []
@@ -230,14 +251,19 @@ def _sides(among: Sequence[Clause], kind: str) -> list[_Sides]:
             if name is None:
                 continue
             before, behind = words[:index], words[index + 1 :]
-            if all(one is _EDGE for one in before):  # "Before B, A"
+            opens = all(one is _EDGE for one in before)
+            if name == "leads" and (opens or (word.text == "so" and (language == "de" or before[-1] is not _EDGE))):
+                continue
+            if name == "opening" and not (opens or before[-1] is _EDGE):
+                continue
+            if opens or name == "opening":  # "Before B, A", "A, if B, and more of A"
                 cut = next((i for i, one in enumerate(behind) if one is _EDGE), len(behind))
-                before, behind = behind[cut:], behind[:cut]
+                before, behind = [*before, *behind[cut:]], behind[:cut]
             sides = _roots(before), _roots(behind)
             if not sides[0] or not sides[1]:
                 continue
             # "A before B", "A, then B", "A leads to B": in this order; "A after B", "A because B": the other way
-            turned = name in {"later_first", "because"}
+            turned = name in {"later_first", "because", "opening"}
             found.append((sides[1], sides[0]) if turned else sides)
     return found
 
@@ -250,6 +276,7 @@ _CHECKS: Final[tuple[Callable[[Pair], Iterator[Difference]], ...]] = (
     _spelled_numbers,
     _units,
     _number_order,
+    bounds,
     negation,
     denials_counted,
     negated_words,
@@ -260,5 +287,9 @@ _CHECKS: Final[tuple[Callable[[Pair], Iterator[Difference]], ...]] = (
     replaced_pairs,
     exchanged,
     misplaced,
+    moved_names,
+    contrasted,
+    directed,
+    only_dropped,
     _order,
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from articles.claimwords import force_of, word_set_of
+from articles.claimwords import force_of, one_meaning, word_set_of
 from articles.clauses import Clause, Difference, Pair
+from articles.cues import negations
 
 __all__ = ["denials_counted", "negated_words", "negation"]
 
@@ -23,21 +24,38 @@ def negation(pair: Pair) -> Iterator[Difference]:
         if other is None:
             continue
         told = _told(clause, other, pair) if clause.retells(other) else _sharing(clause, pair.sentence_of(other))
-        groups.setdefault(id(other), []).append(clause)
-        others[id(other)] = told
-    turned = [
-        key for key, told in others.items() if _negated(groups[key]) != _negated(told) and _most(groups[key], told)
-    ]
+        key = id(clause) if clause.elliptical else id(other)
+        groups.setdefault(key, []).append(clause)
+        others[key] = told
+    turned = [key for key, told in others.items() if _turned(groups[key], told) and _most(groups[key], told)]
     if not turned:
         for key, told in others.items():
             if _negated(told) and _excludes(told) and not _limits(pair.mine):
                 yield Difference("negation", "the exception is left out")
             del key
         return
-    mine = sum(clause.negated for clause in pair.mine)
-    cited = sum(_negated(told) for told in others.values())
+    mine = sum(_negated(group) or bool(_soft(group, others[key])) for key, group in groups.items())
+    cited = sum(_negated(told) or bool(_soft(told, groups[key])) for key, told in others.items())
     if (mine != cited or len(turned) > 1) and not _only_for_except(pair, turned, others):
         yield Difference("negation", " ".join(word.raw for word in groups[turned[0]][0].words))
+
+
+def _turned(mine: Sequence[Clause], told: Sequence[Clause]) -> bool:
+    """Tell whether one side denies what the other does not, by a "not" or by a word such as "impossible"."""
+    if _negated(mine) == _negated(told):
+        return not _negated(mine) and bool(_soft(told, mine)) and _common(mine, told) >= _JOINED
+    return not (_soft(told, mine) if _negated(mine) else _soft(mine, told))
+
+
+def _soft(among: Sequence[Clause], beside: Sequence[Clause]) -> list[str]:
+    """Return the words of `among` that deny without a "not" and have no like in `beside`."""
+    near = [word.text for clause in beside for word in clause.words if not negations(word.raw)]
+    denying = [word.text for clause in among for word in clause.words if word.text in word_set_of("soft")]
+    return [word for word in denying if not any(one_meaning(word, other) for other in near)]
+
+
+def _common(mine: Sequence[Clause], told: Sequence[Clause]) -> int:
+    return len(frozenset().union(*(c.roots for c in mine)) & frozenset().union(*(c.roots for c in told)))
 
 
 def _told(clause: Clause, other: Clause, pair: Pair) -> tuple[Clause, ...]:

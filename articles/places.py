@@ -12,6 +12,7 @@ from typing import Final
 
 from articles.claimwords import are_opposites, force_of, number_of, one_meaning, word_set_of
 from articles.clauses import NAME, Clause, Difference, Pair, Word
+from articles.licensing import light
 from data.products import PRODUCTS
 
 __all__ = ["exchanged", "misplaced", "replaced", "replaced_pairs"]
@@ -30,6 +31,10 @@ def _frames(clause: Clause) -> Iterator[Frame]:
         yield row[index - 2], row[index - 1], row[index], row[index + 1], row[index + 2]
 
 
+_AT_HOME: Final = 0.75
+"""By how much more a place must be like a word's own for the word to have been moved there: an edge is no neighbour."""
+
+
 def replaced(pair: Pair) -> Iterator[Difference]:
     """Another word in the very place of a cited one: the words before and behind it are the same."""
     cited = [frame for clause in pair.cited for frame in _frames(clause)]
@@ -39,6 +44,7 @@ def replaced(pair: Pair) -> Iterator[Difference]:
             if not _weighs(word):
                 continue
             own = max((_likeness(frame, other) for other in cited if other[2].root == word.root), default=-1.0)
+            own += _AT_HOME if own >= 0 else 0
             for other in cited:
                 likeness = _likeness(frame, other)
                 if likeness > own and _one_place(frame, other, own >= 0) and _says_other(frame, other, pair.language):
@@ -116,6 +122,8 @@ _SUFFIX: Final = 4
 
 def _says_other(mine: Frame, theirs: Frame, language: str) -> bool:
     word, cited = mine[2], theirs[2]
+    if light(word.text) and not word.code and not are_opposites(word.text, cited.text):
+        return False
     if word.root == cited.root or not _weighs(cited):
         return False
     if word.code or cited.code:

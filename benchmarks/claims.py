@@ -104,7 +104,7 @@ def rates(pairs: Sequence[LabelledClaim], verdicts: Sequence[str]) -> Rates:
 
 def _sweep(pairs: Sequence[LabelledClaim], embedder: Embedder) -> None:
     rows = compared(pairs, embedder)
-    for words in (0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90):
+    for words in (0.70, 0.75, 0.80, 0.85, 0.90, 0.95, 1.0):
         for near in (0.0, 0.40, 0.50, 0.55, 0.60, 0.65, 0.70, 0.80):
             limits.SUPPORTED_WORDS, limits.SUPPORTED_NEAR = words, near  # type: ignore[misc]
             said = [verdict(found, cosine)[0] for found, cosine in rows]
