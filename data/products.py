@@ -13,13 +13,23 @@ from typing import Final
 from data.characters import word_set
 from data.language import STOP_WORDS
 
-__all__ = ["GENERIC_VERSION", "NOT_A_PRODUCT", "PRODUCTS", "V_VERSION", "WORD_VERSION", "Product", "named_products"]
+__all__ = [
+    "AFTER_NUMBER",
+    "GENERIC_VERSION",
+    "NOT_A_PRODUCT",
+    "PRODUCTS",
+    "V_VERSION",
+    "WORD_VERSION",
+    "Product",
+    "named_products",
+]
 
 _LINK: Final = r"(?:[- ](?:ab[- ])?(?:version|release|ver\.?|v\.)[ ]|[ ]|[-/_])v?"  # between a name and its version
-_AFTER: Final = (
+AFTER_NUMBER: Final = (
     r"(?![\w%]|\.\d|-\d|[ ]?(?:[kmgt]i?b|ms|sek\w*|sec\w*|min\w*|stunden?|hours?|tagen?|days?|mal|times|x|uhr|prozent|"
     r"percent|users?|benutzern?|pcs?|server[ns]?|clients?|lizenzen|licen[cs]es|geräten?|rechnern?|fehler[n]?|errors?)\b)"
 )
+"""What must not stand behind a number that names something: digits that go on, or a unit that makes it a quantity."""
 _DOTTED: Final = r"\d{1,4}(?:\.\d{1,6}){1,4}(?:[a-z]\d{0,2})?(?:[-+~](?:p|rc|beta|alpha|b|deb|ubuntu)?\d[\w.+~]{0,12})?"
 _SMALL: Final = r"\d{1,2}"
 _YEAR: Final = r"(?:19|20)\d\d"
@@ -45,7 +55,7 @@ def _product(name: str, pattern: str, version: str, link: str = _LINK) -> Produc
     while _GROUP.search(plain):
         plain = _GROUP.sub(" ", plain)
     hints = tuple(max(part.split(), key=len) for part in plain.split("|"))
-    whole = rf"(?<![\w.-])(?:{pattern}){link}(?P<version>{version}){_UPDATE}{_AFTER}"
+    whole = rf"(?<![\w.-])(?:{pattern}){link}(?P<version>{version}){_UPDATE}{AFTER_NUMBER}"
     return Product(name, re.compile(whole, re.IGNORECASE), hints)
 
 

@@ -28,6 +28,7 @@ LIGHT: Final = 1
 LINES: Final = """
     - problem issue fault trouble stoerung
     - ticket incident anleitung howto runbook faq guide frage question
+    - fix fixes fixed fixing beheben behebt behoben behebung
     - way weise mal first second gehen going begin beginnen seit heute morgen gestern today yesterday
       morning minute minuten hour stunde stunden sekunde second seconds sekunden halb halbe thirty dreissig ten zehn
       prozent percent
@@ -38,23 +39,24 @@ LINES: Final = """
       reason ursache grund understand understanding verstehen mean means bedeuten bedeutet
     ~ fail fails failed failing failure fehler error fehlgeschlagen schlaegt fehl fehlschlag scheitern scheitert
       gescheitert kaputt defekt broken breaks broke unable cannot funktioniert funktionieren geht laeuft work works
-      working moeglich unmoeglich impossible verhindert verhindern prevents
+      working moeglich unmoeglich possible impossible verhindert verhindern prevents
     ~ user users benutzer nutzer anwender mitarbeiter
     ~ server servers host hosts rechner computer maschine machine machines
     ~ client clients arbeitsplatz workstation workstations
     ~ show shows showing zeigt zeigen anzeigen angezeigt anzeige appear appears erscheint erscheinen sichtbar visible
       meldet melden meldung report reports reported reporting says message
     ~ want exists vorhanden exist
+    ~ unexpected unexpectedly unerwartet suddenly ploetzlich
     ~ stay persist staendig dauernd permanent permanently repeatedly wiederholt
     ~ connect connects connecting connected connection connections verbinden verbindet verbindung verbindungen
       verbindungsaufbau verbunden aufbau
     lag backlog rueckstand
     crash crashes crashed crashing absturz abstuerze stuerzt stuerzen abgestuerzt died
     hang hangs hanging hung freeze freezes frozen freezing haengt haengen haengend friert einfrieren eingefroren stuck
-      steht stillstand reagiert responding responds unresponsive
+      steht stehen stillstand reagiert responding responds unresponsive
     slow slowly langsam langsamer langsame traege
     drop drops dropped dropping disconnect disconnects abbruch abbrueche bricht abgebrochen abbrechen verbindungsabbruch
-      verbindungsabbrueche unterbrechung unterbricht
+      verbindungsabbrueche unterbrechung unterbricht brechen trennt trennen getrennt trennung
     offline unreachable unerreichbar erreichbar reachable nichterreichbar down ausfall ausgefallen faellt ausfaelle
       outage
     expire expires expired expiry expiration abgelaufen ablauf ablaufen laeuftab
@@ -76,7 +78,7 @@ LINES: Final = """
     delete deletes deleted deleting loeschen geloescht geloeschte geloeschten geloeschter entfernen entfernt remove
       removes removed removing removal
     configure configures configured configuring configuration konfigurieren konfiguration konfiguriert einrichten
-      einrichtung eingerichtet einzurichten settings einstellung einstellungen
+      einrichtung eingerichtet einzurichten set sets settings einstellung einstellungen festlegen festgelegt
     restore restores restored restoring recovery recover recovered wiederherstellen wiederherstellung wiederhergestellt
     backup backups sicherung sicherungen datensicherung sichern gesichert
     start starts started starting starten startet gestartet hochfahren
@@ -91,7 +93,8 @@ LINES: Final = """
     lock locked locks locking lockout lockouts gesperrt gesperrte sperre sperrung sperrungen sperren sperrt
     unlock entsperren freigeben entsperrt
     block blocks blocked blocking blockiert blockieren blockade
-    full voll exhausted exhaustion erschoepft knapp neige ueberlaufen ueberfuellt
+    full voll fill fills filled filling fuellt fuellen flood floods flooded exhausted exhaustion
+      erschoepft knapp neige ueberlaufen ueberfuellt
     grow grows growing growth waechst wachsen wachstum
     empty leer leere leeren blank
     corrupt corrupted corruption beschaedigt defekte korrupt
@@ -120,6 +123,19 @@ LINES: Final = """
     escrow hinterlegen hinterlegt hinterlegung hinterlegte
     mount mounts mounted mounting einbinden eingebunden einhaengen bereitstellen bereitgestellt
     reset resets resetting zuruecksetzen zurueckgesetzt zuruecksetzung
+    ask asks asked asking prompt prompts prompted fragt fragen gefragt abfrage verlangt verlangen aufforderung
+    load loads loaded loading laden laedt geladen
+    active aktiv aktive aktiver aktiven
+    incoming inbound eingehend eingehende eingehenden eingehender
+    outgoing outbound ausgehend ausgehende ausgehenden ausgehender
+    onboarding eintritt
+    offboarding austritt
+    import imports imported importing importieren importiert
+    export exports exported exporting exportieren exportiert
+    upload uploads uploading hochladen
+    download downloads downloading herunterladen
+    microphone microphones mikrofon mikrofone mikrophon
+    camera cameras kamera kameras webcam
     forget forgotten vergessen vergessene vergessenes
     flicker flickers flickering flackern flackert flackernd flackernder
     wake wakes resume aufwachen wacht
@@ -184,7 +200,7 @@ LINES: Final = """
     meeting meetings besprechung besprechungen
     room rooms raum raeume
     task tasks aufgabe aufgaben
-    job jobs
+    job jobs auftrag auftraege
     log logs protokoll protokolle logging protokollierung protokollieren
     event events ereignis ereignisse
     transfer transfers uebertragung
@@ -228,6 +244,22 @@ EXCLUSIVE: Final = """
     sharepoint onedrive
     print scan
     reset delete
+    backup restore
+    incoming outgoing
+    onboarding offboarding
+    import export
+    upload download
+    mailbox calendar
+    microphone camera sound
+    nfs smb iscsi
+    dns dhcp ntp
+    kerberos ntlm
+    veeam acronis bareos bacula
+    vmware proxmox
+    chrome firefox edge safari
+    teams zoom webex skype
+    word excel powerpoint
+    intune sccm
 """
 
 _INDENT: Final = 4
@@ -235,6 +267,8 @@ _INDENT: Final = 4
 _MIN_HEAD: Final = 5
 """Letters of a compound's last part: shorter ones are found at the end of too many words by chance."""
 _MIN_REST: Final = 4
+_MIN_SURE: Final = 3
+"""Letters of a last part behind a rest that is a word of the lists itself: "Backupjob"."""
 _LINKS: Final = ("", "s", "n", "en", "es")
 
 
@@ -289,15 +323,16 @@ def _parts(word: str) -> tuple[str, str] | None:
     """Return rest and head of a compound whose head is a known word; a linking letter is dropped from the rest."""
     if not word.isalpha():
         return None
-    for start in range(_MIN_REST, len(word) - _MIN_HEAD + 1):
+    for start in range(_MIN_REST, len(word) - _MIN_SURE + 1):
         head, rest = word[start:], word[:start]
-        if _known(head) is None:
+        if (_tables()[0].get(head) if len(head) < _MIN_HEAD else _known(head)) is None:
             continue
         for link in _LINKS:
             bare = rest.removesuffix(link)
             if rest.endswith(link) and len(bare) >= _MIN_REST and _known(bare) is not None:
                 return bare, head
-        return (rest.removesuffix("s") if len(rest) > _MIN_REST else rest), head
+        if len(head) >= _MIN_HEAD:
+            return (rest.removesuffix("s") if len(rest) > _MIN_REST else rest), head
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from research.concepts import FULL
 from research.duplicates import mean_score
 from vector.kernels import compiled
 
@@ -52,6 +53,27 @@ def _weighted_overlap(ids: Any, weights: Any, a: int, a_end: int, b: int, b_end:
 
 
 weighted_overlap: Any = compiled(_weighted_overlap)
+
+
+def _stand_apart(ids: Any, weights: Any, codes: Any, a: int, a_end: int, b: int, b_end: int) -> bool:
+    """Return whether each of two topics has a full term that the other lacks, and no identifier is in both."""
+    own_a, own_b = False, False
+    while a < a_end or b < b_end:
+        if a < a_end and b < b_end and ids[a] == ids[b]:
+            if codes[ids[a]]:
+                return False
+            a += 1
+            b += 1
+        elif b == b_end or (a < a_end and ids[a] < ids[b]):
+            own_a = own_a or weights[ids[a]] == FULL
+            a += 1
+        else:
+            own_b = own_b or weights[ids[b]] == FULL
+            b += 1
+    return own_a and own_b
+
+
+stand_apart: Any = compiled(_stand_apart)
 
 
 def _meet(coarser_ptr: Any, coarser: Any, a: int, b: int) -> bool:
@@ -171,6 +193,8 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
         ):
             short = j
         found = words[short] and shared == topic_weight[short] and topic_weight[short] >= contained
+    if found and not pinned and score < limits[11]:
+        found = not stand_apart(topic, weights, flat[7], topic_ptr[i], topic_ptr[i + 1], topic_ptr[j], topic_ptr[j + 1])
     return bool(found and not contradict(lists, flat, i, j))
 
 

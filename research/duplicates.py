@@ -8,18 +8,21 @@ identifiers overrule the words: error 809 is not error 691, however alike two ti
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, Literal
 
+from data.products import AFTER_NUMBER
 from data.text import Identifier, IdentifierClass, identifiers, label_key, plain_terms
 from research.concepts import FULL, LIGHT, concepts, exclusive_sides, light_concepts
 from research.questions import ASKING
 
 __all__ = [
     "ALGORITHM",
+    "CODE_MARK",
     "DEFAULT",
     "DuplicatePolicy",
     "DuplicateScore",
@@ -52,8 +55,16 @@ _PINNING: Final = frozenset({
     IdentifierClass.VENDOR_CODE,
 })  # fmt: skip
 
+CODE_MARK: Final = "="
+"""What a term begins with that is an identifier."""
+
 _EVENT: Final = "event id"
 """Event numbers stand in one class with vendor codes, but every source of events counts for itself."""
+
+_NUMBERED: Final = re.compile(
+    rf"(?<![\w.-])(?P<kind>[^\W\d_]{{3,}})(?:[ -]|[ ]?#)(?P<number>(?!(?:19|20)\d\d\b)\d{{1,5}}){AFTER_NUMBER}",
+    re.IGNORECASE,
+)
 
 Verdict = Literal["none", "shared", "pinned", "different"]
 
@@ -76,6 +87,9 @@ class DuplicatePolicy:
     strong_topic: float = 0.50
     strong_seeds: float = 0.50
     strong_questions: float = 0.40
+    apart: float = 0.70
+    """Score that is asked for where each topic speaks of something that the other does not, and they share neither a
+    code nor what pins them down: "Triage of travel alerts" and "Triage of download alerts" share much, and are two."""
     contained_topic: float = 0.35
     """What the topic must reach where all of the shorter topic is in the longer one: one fault, told at length."""
     contained_terms: int = 3
@@ -144,7 +158,7 @@ def features(shape: TaskShape) -> Features:
     asked = [_asked(question) for question in sorted(set(shape.questions))]
     in_topic, words = _asked(shape.topic)
     in_questions = tuple(identifier for found, _ in asked for identifier in found)
-    classes = _primary(_by_class(in_topic), _by_class(in_questions))
+    classes = {**_primary(_by_class(in_topic), _by_class(in_questions)), **_numbered(shape.topic, in_topic)}
     sides: dict[int, frozenset[str]] = defaultdict(frozenset)
     for concept in words:
         for line in exclusive_sides().get(concept, ()):
@@ -201,7 +215,7 @@ def _named_terms(found: Sequence[Identifier]) -> frozenset[str]:
         if item.cls is IdentifierClass.VERSION:
             said |= {concept for word in item.product.split() for concept, _ in concepts(word)}
         else:
-            said.add(f"={item.value}")
+            said.add(CODE_MARK + item.value)
     return frozenset(said)
 
 
@@ -220,6 +234,22 @@ def _by_class(found: Sequence[Identifier]) -> dict[str, set[str]]:
         if identifier.product:
             grouped[f"{identifier.cls.value}:{identifier.product}"].add(identifier.value)
     return grouped
+
+
+def _numbered(topic: str, found: Sequence[Identifier]) -> dict[str, frozenset[str]]:
+    """Return what a topic tells by number, by its kind: RAID 5 is not RAID 1, nor port 443 port 8443.
+
+    A number belongs to the word before it; years, quantities and what an identifier has taken are left out.
+    """
+    numbers: dict[str, set[str]] = defaultdict(set)
+    taken = [(item.start, item.end) for item in found]
+    for match in _NUMBERED.finditer(topic):
+        if any(start < match.end() and match.start() < end for start, end in taken):
+            continue
+        kind = [name for word in plain_terms(match["kind"]) for name, _ in concepts(word)]
+        if kind and kind[-1] not in _light():
+            numbers[f"number:{kind[-1]}"].add(match["number"].lstrip("0") or "0")
+    return {kind: frozenset(values) for kind, values in numbers.items()}
 
 
 def _primary(in_topic: Mapping[str, set[str]], in_questions: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
@@ -257,6 +287,8 @@ def judge(a: Features, b: Features, policy: DuplicatePolicy) -> DuplicateScore:
         duplicate = False
     elif verdict == "pinned" and max(t, q) >= policy.pinned:
         duplicate = True
+    elif verdict != "pinned" and score < policy.apart and _stand_apart(a, b):
+        duplicate = False
     else:
         near = t >= policy.strong_topic and (s >= policy.strong_seeds or q >= policy.strong_questions)
         duplicate = score >= policy.score or near or (t >= policy.contained_topic and _contained(a, b, policy))
@@ -335,6 +367,14 @@ def _topic(a: Features, b: Features) -> float:
         shared = len(a.named & b.named)
         return shared / (len(a.named) + len(b.named) - shared)
     return _jaccard(a.topic, b.topic, a.topic_weight, b.topic_weight)
+
+
+def _stand_apart(a: Features, b: Features) -> bool:
+    """Return whether either topic has a full term that the other lacks, and no code is in both."""
+    light = _light()
+    if a.topic - b.topic <= light or b.topic - a.topic <= light:
+        return False
+    return not any(term.startswith(CODE_MARK) for term in a.topic & b.topic)
 
 
 def _contained(a: Features, b: Features, policy: DuplicatePolicy) -> bool:

@@ -20,7 +20,7 @@ from data.text import IdentifierClass
 from research.concepts import FULL
 from research.duplicate_index import apart_bounds, least_topic
 from research.duplicate_kernels import greedy, term_keys
-from research.duplicates import DuplicatePolicy, Features, refinements, weight_of
+from research.duplicates import CODE_MARK, DuplicatePolicy, Features, refinements, weight_of
 
 __all__ = ["Lists", "Packed", "keepers_of", "pack"]
 
@@ -62,6 +62,8 @@ class Packed:
     """Row of a value → the values it is a refinement of."""
     weights: Ints
     """Of each topic or question term."""
+    codes: NDArray[np.bool_]
+    """Whether a term is an identifier."""
     topic_weight: Ints
     questions_weight: Ints
     words: NDArray[np.bool_]
@@ -126,6 +128,8 @@ def pack(taken: Iterable[Features]) -> Packed:
     rank[np.argsort(seen, kind="stable")] = np.arange(len(terms))
     weights = np.empty(len(terms), dtype=np.int64)
     weights[rank] = [weight_of((term,)) for term in terms]
+    codes = np.zeros(len(terms), dtype=np.bool_)
+    codes[rank] = [term.startswith(CODE_MARK) for term in terms]
     return Packed(
         topic=_sorted(Lists(topic.ptr, rank[topic.ids])),
         questions=_sorted(Lists(asked.ptr, rank[asked.ids])),
@@ -138,6 +142,7 @@ def pack(taken: Iterable[Features]) -> Packed:
         values=_sorted(values.lists()),
         coarser=_coarser(values.names),
         weights=weights,
+        codes=codes,
         topic_weight=_ints(topic_weight),
         questions_weight=_ints(questions_weight),
         words=_ints(words) > 0,
@@ -150,7 +155,7 @@ def keepers_of(packed: Packed, policy: DuplicatePolicy) -> Ints:
     limits = np.array([
         policy.score, policy.topic_weight, policy.seeds_weight, policy.questions_weight, policy.pinned,
         policy.strong_topic, policy.strong_seeds, policy.strong_questions, policy.contained_topic,
-        least_topic(policy), min(*apart_bounds(policy), policy.contained_topic - _SLACK),
+        least_topic(policy), min(*apart_bounds(policy), policy.contained_topic - _SLACK), policy.apart,
     ])  # fmt: skip
     parts = (packed.topic, packed.questions, packed.seeds, packed.named, packed.pins, packed.groups, packed.values)
     lists = tuple((part.ptr, part.ids) for part in (*parts, packed.coarser))
@@ -158,7 +163,7 @@ def keepers_of(packed: Packed, policy: DuplicatePolicy) -> Ints:
     contained = FULL * policy.contained_terms
     sources = tuple((probe.ptr, probe.ids, rows.ptr, rows.ids) for probe, rows in _sources(packed, policy, contained))
     empty = np.flatnonzero(np.diff(packed.topic.ptr) == 0)
-    owners: Ints = greedy(lists, (*flat, packed.words, packed.key), sources, empty, limits, contained)
+    owners: Ints = greedy(lists, (*flat, packed.words, packed.key, packed.codes), sources, empty, limits, contained)
     return owners
 
 

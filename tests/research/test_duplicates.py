@@ -182,10 +182,10 @@ def test_highest_priority_keeps_then_the_oldest() -> None:
 
 
 def test_a_chain_is_not_merged_end_to_end() -> None:
-    # each shares three of five words with the next (0.6), the ends one of seven
-    a = entry("t_a", "alpha bravo charlie delta", priority=90)
-    b = entry("t_b", "bravo charlie delta echo", priority=80)
-    c = entry("t_c", "charlie delta echo foxtrot", priority=70)
+    # each shares seven of nine words with the next (0.78), the ends six of ten
+    a = entry("t_a", "alpha bravo charlie delta echo foxtrot golf hotel", priority=90)
+    b = entry("t_b", "bravo charlie delta echo foxtrot golf hotel india", priority=80)
+    c = entry("t_c", "charlie delta echo foxtrot golf hotel india juliett", priority=70)
     assert consolidate([c, b, a]) == (Group("t_a", ("t_b",)),)
 
 
@@ -213,4 +213,28 @@ def test_members_are_direct_duplicates_and_no_pair_is_left_over(
 def test_a_stricter_policy_finds_fewer() -> None:
     a, b = TaskShape("printer offline lobby"), TaskShape("printer offline kitchen")
     assert not duplicate_score(a, b).duplicate
-    assert duplicate_score(a, b, DuplicatePolicy(score=0.45)).duplicate
+    assert duplicate_score(a, b, DuplicatePolicy(score=0.45, apart=0.45)).duplicate
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        # one word turned: nearly all is shared, and it is another gap
+        ("Mailbox quota of the sales team", "Mailbox delegation of the sales team", False),
+        ("Label printer jams in the warehouse", "Label printer smears in the warehouse", False),
+        # the one topic only says more
+        ("Label printer jams in the warehouse", "Label printer jams in the warehouse since Monday", True),
+        # a code in both holds them together
+        ("Night export of orders: saving gives error 49312", "Error 49312 in night export, orders not booked", True),
+        # numbers that belong to a word
+        ("Replace the failed disk of RAID 5", "Replace the failed disk of RAID 6", False),
+        ("Firewall blocks port 8443 for the portal", "Firewall blocks port 443 for the portal", False),
+        ("Firewall blocks port 443 for the portal", "Port 443 blocked by the firewall for the portal", True),
+        # quantities and years tell nothing apart
+        ("Scanner hangs after 3 pages in the archive", "Scanner hangs after 5 pages in the archive", True),
+        ("Backup job of site Bonn 2024 fails at night", "Backup job of site Bonn 2025 fails at night", True),
+    ],
+)
+def test_what_tells_two_topics_apart_that_share_nearly_all(a: str, b: str, same: bool) -> None:
+    assert duplicate_score(TaskShape(a), TaskShape(b)).duplicate is same
+    assert duplicate_score(TaskShape(b), TaskShape(a)).duplicate is same

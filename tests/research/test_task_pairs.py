@@ -2,8 +2,8 @@
 
 The pairs were labelled by the question of a service desk lead (would one piece of research answer both?) before any
 constant was chosen; a label is never changed to fit. `benchmarks/duplicates_sweep.py` chooses the constants on one half
-of the pairs, told by a hash; the other half is only reported. On the day they were chosen: precision 1.000 and recall
-0.959 on the half they were chosen on, 0.986 and 0.909 on the other, 0.993 and 0.934 on the whole.
+of the pairs, told by a hash; the other half is only reported. The second set was written by somebody who had seen
+neither score nor word lists: before anything was mended after it, precision was 0.787 and recall 0.974 on it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from data.text import fold
 from research.concepts import EXCLUSIVE, LINES, concepts, exclusive_sides
 from research.duplicates import TaskShape, duplicate_score
 
-PAIRS = Path(__file__).parent / "data" / "task_pairs.json"
-SHA256 = "58d1cc128a92ad7360382baa5957814ab886057090febbe7227437dedce33d04"
-LEAST_PRECISION = 0.99
-LEAST_RECALL = 0.92
+DATA = Path(__file__).parent / "data"
+PAIRS = DATA / "task_pairs.json"
+SECOND = DATA / "task_pairs_second.json"
+SHA256 = {
+    PAIRS: "58d1cc128a92ad7360382baa5957814ab886057090febbe7227437dedce33d04",
+    SECOND: "758b831702010c5f9e67bed4406d383ada34e7c48eca61d21dd2c4f60d7af0c0",
+}
+LEAST = {PAIRS: (0.99, 0.92), SECOND: (0.99, 0.97)}
+"""Precision and recall."""
 
 
-def pairs() -> list[tuple[TaskShape, TaskShape, bool]]:
-    rows = json.loads(PAIRS.read_text(encoding="utf-8"))
+def pairs(path: Path = PAIRS) -> list[tuple[TaskShape, TaskShape, bool]]:
+    rows = json.loads(path.read_text(encoding="utf-8"))
     return [
         (
             *(TaskShape(row[x]["topic"], frozenset(row[x]["seeds"]), tuple(row[x]["questions"])) for x in "ab"),
@@ -37,20 +42,22 @@ def pairs() -> list[tuple[TaskShape, TaskShape, bool]]:
 
 
 def test_the_pairs_are_the_labelled_ones_and_enough_of_both_kinds() -> None:
-    assert hashlib.sha256(PAIRS.read_bytes()).hexdigest() == SHA256
+    for path, sha256 in SHA256.items():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+        assert all(row["reason"] for row in json.loads(path.read_text(encoding="utf-8")))
     labels = Counter(same for _, _, same in pairs())
     assert labels[True] >= 100
     assert labels[False] >= 100
-    assert all(row["reason"] for row in json.loads(PAIRS.read_text(encoding="utf-8")))
 
 
-def test_duplicates_are_told_with_the_precision_and_recall_once_reached() -> None:
-    judged = [(duplicate_score(a, b).duplicate, same, a.topic, b.topic) for a, b, same in pairs()]
+@pytest.mark.parametrize("path", LEAST, ids=lambda path: path.stem)
+def test_duplicates_are_told_with_the_precision_and_recall_once_reached(path: Path) -> None:
+    judged = [(duplicate_score(a, b).duplicate, same, a.topic, b.topic) for a, b, same in pairs(path)]
     right = sum(found and same for found, same, _, _ in judged)
     wrong = [(a, b) for found, same, a, b in judged if found and not same]
     missed = [(a, b) for found, same, a, b in judged if same and not found]
-    assert right / (right + len(wrong)) >= LEAST_PRECISION, wrong
-    assert right / (right + len(missed)) >= LEAST_RECALL, missed
+    assert right / (right + len(wrong)) >= LEAST[path][0], wrong
+    assert right / (right + len(missed)) >= LEAST[path][1], missed
 
 
 def test_contradicting_pairs_of_the_set_are_never_merged_with_everything_else_alike() -> None:
