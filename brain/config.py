@@ -18,12 +18,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from research.glpi.address import normalised_api
 from vector.cluster import cluster_address
 
 __all__ = ["ConfigError", "Origin", "Settings", "load_settings", "parse_duration", "parse_size"]
 
 PREFIX: Final = "BRAIN_"
-SECRETS: Final = frozenset({"BRAIN_API_TOKEN", "BRAIN_DATABASE_URL"})
+SECRETS: Final = frozenset({"BRAIN_API_TOKEN", "BRAIN_DATABASE_URL", "BRAIN_GLPI_APP_TOKEN", "BRAIN_GLPI_USER_TOKEN"})
 
 DURATION_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SIZE_UNITS: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -92,6 +93,18 @@ def _parse_offload(value: object) -> str:
     return text.rstrip("/")
 
 
+def _parse_glpi(value: object) -> str:
+    text = str(value).strip()
+    return normalised_api(text) if text else ""
+
+
+def _parse_token(value: object) -> str:
+    text = str(value).strip()
+    if not re.fullmatch(r"[!-~]{0,200}", text):
+        raise ValueError("a token as GLPI shows it: letters, digits and signs without a space")
+    return text
+
+
 def _parse_database(value: object) -> str:
     text = str(value).strip()
     scheme, found, rest = text.partition("://")
@@ -111,6 +124,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
 Contact = Annotated[str, BeforeValidator(_parse_contact)]
 TicketPrefixes = Annotated[tuple[str, ...], BeforeValidator(_parse_prefixes)]
 Offload = Annotated[str, BeforeValidator(_parse_offload)]
+GlpiAddress = Annotated[str, BeforeValidator(_parse_glpi)]
+Token = Annotated[str, BeforeValidator(_parse_token)]
 Switch = Annotated[bool, BeforeValidator(_parse_bool)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -131,6 +146,13 @@ class Settings(BaseModel):
     # Inbox and library
     inbox_max_bytes: Size = 20 * 2**20
     library_dir: str = ""
+
+    # GLPI
+    glpi_url: GlpiAddress = ""
+    glpi_app_token: Token = ""
+    glpi_user_token: Token = ""
+    glpi_import: Literal["both", "tickets", "articles", "none"] = "both"
+    glpi_interval: Duration = timedelta(minutes=15)
 
     # Learning and vectors
     learning: Switch = True

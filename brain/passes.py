@@ -7,11 +7,13 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
+
+import structlog
 
 from articles.phrases import LANGUAGES
 from articles.pipeline import SynthesisRequest
-from brain.policies import inbox_policy, scan_policy
+from brain.policies import glpi_kinds, glpi_policy, import_policy, inbox_policy, scan_policy
 from brain.runtime import Runtime
 from brain.worker import Completed, Postponed, Report, Worker, WorkReport
 from data.clock import to_iso
@@ -20,13 +22,21 @@ from data.inbox import IngestReport, scan_inbox
 from data.library import IndexReport
 from data.models import Scan, Task
 from data.progress import Progress, silent
-from data.state import set_state
+from data.state import get_state, set_state
 from research.gather import Gathered
+from research.glpi.client import GlpiClient
+from research.glpi.errors import GlpiError
+from research.glpi.importing import LAST, Wanted, is_due, run_import
 from research.relation import ThinkReport
 from research.scan import scan
 from vector.maintenance import EmbedReport, ReevaluationReport
 
 __all__ = ["LearnReport", "Passes"]
+
+log = structlog.get_logger()
+
+_ITEMS_A_PASS: Final = 500
+"""Items of GLPI one learning pass writes at most: a first import takes several passes, and files come in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,8 @@ class LearnReport:
     library: IndexReport
     embedded: EmbedReport
     edges: ReevaluationReport | None = None
+    glpi: dict[str, Any] | None = None
+    """What an import did, or why it failed (`error`); None where none was due."""
 
 
 class Passes:
@@ -55,17 +67,44 @@ class Passes:
         )
 
     async def learn(self, *, limit: int | None = None, progress: Progress = silent) -> LearnReport:
-        """Take what lies in the inbox, index the library, embed what is stale, redraw vector edges where it changed."""
+        """Take what lies in the inbox and what GLPI has, index the library, embed what is stale, redraw vector edges
+        where it changed."""
         rt = self._rt
         inbox = await scan_inbox(
             rt.store, rt.extractor, policy=inbox_policy(rt.settings), limit=limit, progress=progress
         )
+        glpi = await self._import_glpi(progress)
         library = await rt.library.index(progress)
         async with rt.mutex.hold("learning"):
             embedded = await rt.maintenance.embed(progress=progress)
             edges = await rt.maintenance.reevaluate(progress=progress) if embedded.changed else None
         await rt.store.write(set_state, "last_learning_scan", to_iso(rt.clock.now()))
-        return LearnReport(inbox, library, embedded, edges)
+        return LearnReport(inbox, library, embedded, edges, glpi)
+
+    async def _import_glpi(self, progress: Progress) -> dict[str, Any] | None:
+        """Import from GLPI where that is due. What keeps it from answering is noted, and never stops the files."""
+        rt = self._rt
+        policy, kinds = glpi_policy(rt.settings), glpi_kinds(rt.settings)
+        if policy is None or not kinds:
+            return None
+        last = await rt.store.read(get_state, LAST)
+        if not is_due(last, rt.clock.now(), rt.settings.glpi_interval):
+            return None
+        try:
+            async with GlpiClient(policy) as client:
+                report = await run_import(
+                    client,
+                    rt.store,
+                    rt.extractor,
+                    Wanted(kinds, limit=_ITEMS_A_PASS),
+                    import_policy(rt.settings),
+                    stopping=self._stopping,
+                    progress=progress,
+                )
+        except GlpiError as error:
+            log.warning("GLPI was not imported", why=str(error))
+            return {"error": str(error)}
+        return report.document()
 
     async def think(self, *, limit: int | None = None, progress: Progress = silent) -> ThinkReport:
         """Think about the best open pairs; between two of them the pass ends where the process was asked to."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from articles.policies import ArticlePolicy
-from brain.config import Settings
+from brain.config import ConfigError, Settings
 from brain.status import layout_mode
 from data.inbox import InboxPolicy
 from research.duplicates import DuplicatePolicy
 from research.fetch import FetchPolicy
 from research.gate import EvidencePolicy
+from research.glpi.client import GlpiPolicy
+from research.glpi.importing import KINDS
+from research.glpi.intake import ImportPolicy
 from research.opportunities import OpportunityPolicy
 from research.pairs import PairPolicy
 from research.private import GuardPolicy
@@ -24,7 +27,10 @@ __all__ = [
     "article_policy",
     "evidence_policy",
     "fetch_policy",
+    "glpi_kinds",
+    "glpi_policy",
     "guard_policy",
+    "import_policy",
     "inbox_policy",
     "layout_policy",
     "pair_policy",
@@ -124,6 +130,31 @@ def layout_policy(settings: Settings) -> LayoutPolicy:
 
 def inbox_policy(settings: Settings) -> InboxPolicy:
     return InboxPolicy(max_bytes=settings.inbox_max_bytes)
+
+
+def glpi_policy(settings: Settings) -> GlpiPolicy | None:
+    """Return how GLPI is asked, None where it is not connected; raise ConfigError where its token is missing."""
+    if not settings.glpi_url:
+        return None
+    if not settings.glpi_user_token:
+        raise ConfigError(
+            "BRAIN_GLPI_URL is set and BRAIN_GLPI_USER_TOKEN is not; expected is the API token of a GLPI user (the "
+            "user's settings, remote access keys)."
+        )
+    return GlpiPolicy(
+        settings.glpi_url, settings.glpi_user_token, settings.glpi_app_token, contact=settings.fetch_contact
+    )
+
+
+def glpi_kinds(settings: Settings) -> tuple[str, ...]:
+    """Return what the learning loop imports."""
+    if settings.glpi_import == "none":
+        return ()
+    return KINDS if settings.glpi_import == "both" else (settings.glpi_import,)
+
+
+def import_policy(settings: Settings) -> ImportPolicy:
+    return ImportPolicy(inbox=inbox_policy(settings))
 
 
 def article_policy(settings: Settings) -> ArticlePolicy:

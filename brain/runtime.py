@@ -76,6 +76,7 @@ async def open_runtime(
     StoreError for a home that cannot be used.
     """
     clock = clock or SystemClock()
+    policies.glpi_policy(settings)  # says what is missing before anything is opened
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings, clock=clock))
         await check_shared_folders(store, settings.library_path.absolute())

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from brain.cli.glpi_commands import glpi_app
+from brain.cli.options import ActorOption, ConfigOption, HomeOption, JsonFlag, LimitOption, invoke
 from brain.version import VERSION
 
 __all__ = ["app", "main"]
-
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-HomeOption = Annotated[
-    Path | None, typer.Option("--home", metavar="DIR", help="The brain's home (default: BRAIN_HOME, ./var).")
-]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Configuration file (default: ./config.env).")
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Do at most this many.")]
-ActorOption = Annotated[str, typer.Option("--as", metavar="NAME", help="Who decides; kept in the journal.")]
 
 app = typer.Typer(
     name="brain",
@@ -37,22 +29,12 @@ app.add_typer(rebuild_app, name="rebuild")
 app.add_typer(queue_app, name="queue")
 app.add_typer(pairs_app, name="pairs")
 app.add_typer(articles_app, name="articles")
+app.add_typer(glpi_app, name="glpi")
 
 
 def main() -> None:
     """Entry point of the `brain` script."""
     app()
-
-
-def _run(module: str, function: str, as_json: bool, home: Path | None, config: Path | None, **arguments: Any) -> None:
-    from importlib import import_module
-
-    from brain.cli.shell import Invocation, run
-
-    def load() -> Any:
-        return getattr(import_module(f"brain.cli.{module}"), function)
-
-    run(load, Invocation(as_json, home, config), **arguments)
 
 
 def _version(value: bool) -> None:
@@ -71,13 +53,13 @@ def options(
 @app.command()
 def demo(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """The whole main job on the shipped sample, with the embedded defaults."""
-    _run("work", "demo", as_json, home, config)
+    invoke("work", "demo", as_json, home, config)
 
 
 @app.command()
 def run(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """The daemon: loops and API, until SIGTERM or Ctrl-C."""
-    _run("work", "daemon", as_json, home, config)
+    invoke("work", "daemon", as_json, home, config)
 
 
 @app.command()
@@ -91,7 +73,7 @@ def ingest(
     config: ConfigOption = None,
 ) -> None:
     """Admit files: .md .txt .html .json .jsonl .csv .pdf .docx"""
-    _run("work", "ingest", as_json, home, config, paths=paths, mapping=mapping)
+    invoke("work", "ingest", as_json, home, config, paths=paths, mapping=mapping)
 
 
 @app.command()
@@ -99,7 +81,7 @@ def learn(
     limit: LimitOption = None, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None
 ) -> None:
     """One learning pass: inbox, library, embeddings, vector edges."""
-    _run("work", "learn", as_json, home, config, limit=limit)
+    invoke("work", "learn", as_json, home, config, limit=limit)
 
 
 @app.command()
@@ -113,7 +95,7 @@ def think(
     config: ConfigOption = None,
 ) -> None:
     """One thinking pass: pairs that ought to be related are researched and decided."""
-    _run("work", "think", as_json, home, config, limit=limit, pair=pair)
+    invoke("work", "think", as_json, home, config, limit=limit, pair=pair)
 
 
 @app.command()
@@ -121,7 +103,7 @@ def scan(
     limit: LimitOption = None, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None
 ) -> None:
     """One look for knowledge gaps; plans no more than today's budget can do."""
-    _run("work", "scan", as_json, home, config, limit=limit)
+    invoke("work", "scan", as_json, home, config, limit=limit)
 
 
 @app.command()
@@ -129,12 +111,12 @@ def work(
     limit: LimitOption = None, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None
 ) -> None:
     """Work on the queue until it is empty, today's budget is used, or LIMIT tasks are done."""
-    _run("work", "work", as_json, home, config, limit=limit)
+    invoke("work", "work", as_json, home, config, limit=limit)
 
 
 def _rebuild(what: str, summary: str) -> None:
     def command(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
-        _run("work", "rebuild", as_json, home, config, what=what)
+        invoke("work", "rebuild", as_json, home, config, what=what)
 
     command.__doc__ = summary
     rebuild_app.command(what)(command)
@@ -149,7 +131,7 @@ _rebuild("all", "Vectors, edges and layout.")
 @app.command()
 def status(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """What there is and what is going on."""
-    _run("telemetry", "status", as_json, home, config)
+    invoke("telemetry", "status", as_json, home, config)
 
 
 @app.command()
@@ -162,7 +144,7 @@ def events(
     config: ConfigOption = None,
 ) -> None:
     """The event log; with --json and --follow one JSON document a line."""
-    _run("telemetry", "events", as_json, home, config, follow=follow, name=name, limit=limit)
+    invoke("telemetry", "events", as_json, home, config, follow=follow, name=name, limit=limit)
 
 
 @app.command()
@@ -173,7 +155,7 @@ def journal(
     config: ConfigOption = None,
 ) -> None:
     """Every verified write: who, what, before and after."""
-    _run("telemetry", "journal", as_json, home, config, limit=limit)
+    invoke("telemetry", "journal", as_json, home, config, limit=limit)
 
 
 @app.command()
@@ -184,7 +166,7 @@ def opportunities(
     config: ConfigOption = None,
 ) -> None:
     """Knowledge gaps of the latest scan, and what was decided about each."""
-    _run("queue", "opportunities", as_json, home, config, limit=limit)
+    invoke("queue", "opportunities", as_json, home, config, limit=limit)
 
 
 @app.command()
@@ -196,7 +178,7 @@ def search(
     config: ConfigOption = None,
 ) -> None:
     """Find nodes: full text and vectors, fused."""
-    _run("search", "search", as_json, home, config, query=query, limit=limit)
+    invoke("search", "search", as_json, home, config, query=query, limit=limit)
 
 
 @queue_app.command("list")
@@ -207,7 +189,7 @@ def queue_list(
     config: ConfigOption = None,
 ) -> None:
     """Tasks that wait or run, and today's budget."""
-    _run("queue", "queue_list", as_json, home, config, everything=everything)
+    invoke("queue", "queue_list", as_json, home, config, everything=everything)
 
 
 @queue_app.command("add")
@@ -220,31 +202,31 @@ def queue_add(
     config: ConfigOption = None,
 ) -> None:
     """Ask for research; beyond today's budget it waits for the next UTC day."""
-    _run("queue", "queue_add", as_json, home, config, topic=topic, questions=questions or [], priority=priority)
+    invoke("queue", "queue_add", as_json, home, config, topic=topic, questions=questions or [], priority=priority)
 
 
 @queue_app.command("show")
 def queue_show(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """One task with everything known about it."""
-    _run("queue", "queue_show", as_json, home, config, task=task)
+    invoke("queue", "queue_show", as_json, home, config, task=task)
 
 
 @queue_app.command("cancel")
 def queue_cancel(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Take a waiting task out of the queue."""
-    _run("queue", "queue_cancel", as_json, home, config, task=task)
+    invoke("queue", "queue_cancel", as_json, home, config, task=task)
 
 
 @queue_app.command("retry")
 def queue_retry(task: str, as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Queue a failed task again."""
-    _run("queue", "queue_retry", as_json, home, config, task=task)
+    invoke("queue", "queue_retry", as_json, home, config, task=task)
 
 
 @queue_app.command("consolidate")
 def queue_consolidate(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Merge waiting tasks that are the same work."""
-    _run("queue", "queue_consolidate", as_json, home, config)
+    invoke("queue", "queue_consolidate", as_json, home, config)
 
 
 @pairs_app.command("list")
@@ -256,7 +238,7 @@ def pairs_list(
     config: ConfigOption = None,
 ) -> None:
     """Decided pairs, latest first."""
-    _run("pairs", "pairs_list", as_json, home, config, reason=reason, limit=limit)
+    invoke("pairs", "pairs_list", as_json, home, config, reason=reason, limit=limit)
 
 
 @pairs_app.command("show")
@@ -268,7 +250,7 @@ def pairs_show(
     config: ConfigOption = None,
 ) -> None:
     """One pair: its plan, its query, every hit and where it fell, every text with its scores, its relations."""
-    _run("pairs", "pairs_show", as_json, home, config, source=source, target=target)
+    invoke("pairs", "pairs_show", as_json, home, config, source=source, target=target)
 
 
 @articles_app.command("list")
@@ -279,7 +261,7 @@ def articles_list(
     config: ConfigOption = None,
 ) -> None:
     """Articles with state and revision."""
-    _run("articles", "list_articles", as_json, home, config, state=state)
+    invoke("articles", "list_articles", as_json, home, config, state=state)
 
 
 @articles_app.command("show")
@@ -291,7 +273,7 @@ def articles_show(
     config: ConfigOption = None,
 ) -> None:
     """One article as Markdown."""
-    _run("articles", "show", as_json, home, config, article=article, evidence=evidence)
+    invoke("articles", "show", as_json, home, config, article=article, evidence=evidence)
 
 
 @articles_app.command("approve")
@@ -304,7 +286,7 @@ def articles_approve(
     config: ConfigOption = None,
 ) -> None:
     """Approve the revision you read; refused if it changed meanwhile."""
-    _run("articles", "approve", as_json, home, config, article=article, revision=revision, actor=actor)
+    invoke("articles", "approve", as_json, home, config, article=article, revision=revision, actor=actor)
 
 
 @articles_app.command("reject")
@@ -317,7 +299,7 @@ def articles_reject(
     config: ConfigOption = None,
 ) -> None:
     """Reject a staged article with a reason."""
-    _run("articles", "reject", as_json, home, config, article=article, reason=reason, actor=actor)
+    invoke("articles", "reject", as_json, home, config, article=article, reason=reason, actor=actor)
 
 
 @articles_app.command("retire")
@@ -330,7 +312,7 @@ def articles_retire(
     config: ConfigOption = None,
 ) -> None:
     """Take an approved or published article out of use."""
-    _run("articles", "retire", as_json, home, config, article=article, reason=reason, actor=actor)
+    invoke("articles", "retire", as_json, home, config, article=article, reason=reason, actor=actor)
 
 
 @articles_app.command("reactivate")
@@ -342,7 +324,7 @@ def articles_reactivate(
     config: ConfigOption = None,
 ) -> None:
     """Stage a retired article again."""
-    _run("articles", "reactivate", as_json, home, config, article=article, actor=actor)
+    invoke("articles", "reactivate", as_json, home, config, article=article, actor=actor)
 
 
 @articles_app.command("export")
@@ -356,7 +338,7 @@ def articles_export(
     config: ConfigOption = None,
 ) -> None:
     """Write approved articles into a folder; a file that somebody edited is reported, never overwritten."""
-    _run("articles", "export", as_json, home, config, directory=directory, format=format)
+    invoke("articles", "export", as_json, home, config, directory=directory, format=format)
 
 
 @articles_app.command("diff")
@@ -369,13 +351,13 @@ def articles_diff(
     config: ConfigOption = None,
 ) -> None:
     """Show what changed between two revisions of an article."""
-    _run("articles", "diff", as_json, home, config, article=article, before=before, after=after)
+    invoke("articles", "diff", as_json, home, config, article=article, before=before, after=after)
 
 
 @app.command()
 def doctor(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """Check configuration, backends, store and evidence; say what to do for each fault."""
-    _run("care", "doctor", as_json, home, config)
+    invoke("care", "doctor", as_json, home, config)
 
 
 @app.command()
@@ -386,7 +368,7 @@ def backup(
     config: ConfigOption = None,
 ) -> None:
     """Write a consistent copy of the home to FILE (.tar), also while the daemon runs."""
-    _run("care", "backup", as_json, home, config, file=file)
+    invoke("care", "backup", as_json, home, config, file=file)
 
 
 @app.command()
@@ -397,4 +379,4 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Bring a backup back into an empty home."""
-    _run("care", "restore", as_json, home, config, file=file)
+    invoke("care", "restore", as_json, home, config, file=file)
