@@ -36,7 +36,7 @@ from data.models import Evidence
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_page", "site_files"]
+__all__ = ["html_page", "inline_markup", "site_files", "source_line"]
 
 _SITE: Final = Path(__file__).parent / "site"
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -73,7 +73,7 @@ def html_page(item: ExportItem, names: Mapping[str, str]) -> bytes:
         return Markup("").join(mark.format(n=n, quote=" ".join(quote.split())) for n, quote in sorted(found.items()))
 
     def said(entry: Claim | Step) -> Markup:
-        return _inline(sentence_text(entry, language, numbers))
+        return inline_markup(sentence_text(entry, language, numbers))
 
     def paragraph(claims: Sequence[Claim]) -> Markup:
         sentences = (Markup("{} {}").format(said(claim), marks(claim)) for claim in claims)
@@ -91,13 +91,13 @@ def html_page(item: ExportItem, names: Mapping[str, str]) -> bytes:
             {"heading": heading(section.name, language), "blocks": [_block(block) for block in section.blocks]}
             for section in article.sections
         ],
-        sources=[_source(item.evidence[one], language) for one in numbers],
+        sources=[source_line(item.evidence[one], language) for one in numbers],
         evidence=_quotes(article, numbers),
         related=[_related(link, names) for link in item.links],
         marks=marks,
         said=said,
         paragraph=paragraph,
-        inline=_inline,
+        inline=inline_markup,
     )
     return rendered.encode()
 
@@ -148,7 +148,8 @@ def _words(language: str) -> dict[str, str]:
     return {**_WORDS[language], **{name: label(name, language) for name in _LABELS}}
 
 
-def _inline(text: str) -> Markup:
+def inline_markup(text: str) -> Markup:
+    """Return a sentence as HTML: prose escaped, code in `code`."""
     code = Markup("<code>{}</code>")
     return Markup("").join(code.format(part.text) if part.is_code else part.text for part in inline_parts(text))
 
@@ -165,7 +166,7 @@ def _block(block: Block) -> dict[str, Any]:
             return {"kind": "options", "options": options}
 
 
-def _source(evidence: Evidence, language: str) -> dict[str, Any]:
+def source_line(evidence: Evidence, language: str) -> dict[str, Any]:
     """Return a line of the list of sources; only addresses on the web become links."""
     address = evidence.final_url or evidence.url
     parts = [evidence.publisher] if evidence.publisher else []

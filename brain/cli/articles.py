@@ -130,6 +130,8 @@ async def diff(context: Context, *, article: str, before: int | None, after: int
 
 async def export(context: Context, *, directory: Path, format: str) -> None:
     """Write approved articles in one of the formats."""
+    if format == "glpi":
+        raise UsageError("GLPI is no folder; `brain glpi export` writes approved articles into its knowledge base.")
     try:
         wanted = ExportFormat(format)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`brain glpi …`: import tickets and articles, see how far that is."""
+"""`brain glpi …`: import tickets and articles, export approved ones, see how far both are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from brain.cli.shell import Context
 from brain.errors import BrainError, RefusedError, UsageError
 from brain.homes import open_store
 from brain.policies import glpi_kinds, glpi_policy, import_policy
+from data.articles import get_article
+from data.evidence import EvidenceFiles
 from data.extractor import Extractor
 from data.glpi import exported_items, known_items
 from data.glpi_items import ARTICLE_URI, TICKET_URI
@@ -25,7 +27,9 @@ from research.glpi.standing import load_standing
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["import_items", "open_glpi", "status"]
+    from articles.glpi_export import GlpiExportReport
+
+__all__ = ["export", "import_items", "open_glpi", "status"]
 
 _NOT_CONNECTED = "GLPI is not connected; set BRAIN_GLPI_URL and BRAIN_GLPI_USER_TOKEN (docs/OPERATIONS.md)."
 
@@ -63,6 +67,25 @@ async def import_items(
             f"{held} items are gone from GLPI at once and were kept; if that is right, "
             "`brain glpi import --full --confirm-removals` takes them out."
         )
+
+
+async def export(context: Context, *, again: list[str]) -> None:
+    """Export; exit status 1 where an article could not be written."""
+    from articles.glpi_export import export_to_glpi
+    from articles.publish import Publisher
+
+    async with open_store(context.settings, must_exist=True) as store, open_glpi(context) as client:
+        for article in again:
+            if await store.read(get_article, article) is None:
+                raise UsageError(f"There is no article {article}; `brain articles list` shows them.")
+        publisher = Publisher(store, EvidenceFiles(context.settings.home.absolute()))
+        with context.progress() as progress:
+            report = await export_to_glpi(store, client, publisher, again=again, progress=progress)
+    context.emit(report.document(), lambda console: _show_export(console, report))
+    if report.stopped:
+        raise BrainError(f"The export ended before its last article: {report.stopped}.")
+    if report.failed:
+        raise BrainError(f"{len(report.failed)} articles could not be exported; the reasons stand above.")
 
 
 async def status(context: Context) -> None:
@@ -128,6 +151,26 @@ def _show(console: Console, report: ImportReport) -> None:
         console.print("There is more; the next import goes on from here.")
     if any(tally.written for tally in report.tallies):
         console.print("`brain learn` embeds them; a running daemon does it by itself.")
+
+
+def _show_export(console: Console, report: GlpiExportReport) -> None:
+    console.print(
+        f"{len(report.created)} added as drafts, {len(report.updated)} updated, {len(report.unchanged)} unchanged, "
+        f"{len(report.published)} now published",
+        markup=False,
+    )
+    for words, found in (
+        ("added", report.created),
+        ("updated", report.updated),
+        ("left alone, edited in GLPI", report.edited),
+        ("deleted in GLPI, not added again (--again)", report.deleted),
+        ("no longer approved here, take it out there", report.orphaned),
+        ("not exported", report.failed),
+    ):
+        for article_id, said in sorted(found.items()):
+            console.print(f"{words}: {article_id}  {said}", markup=False)
+    if not (report.unchanged or report.created or report.updated or report.edited or report.deleted or report.failed):
+        console.print("No article is approved yet; `brain articles list --state staged` shows what waits.")
 
 
 def _words(tally: Tally) -> str:

@@ -33,6 +33,21 @@ def glpi_import(
     invoke("glpi", "import_items", as_json, home, config, **arguments)
 
 
+@glpi_app.command("export")
+def glpi_export(
+    again: Annotated[
+        list[str] | None,
+        typer.Option("--again", metavar="ARTICLE", help="Add its item once more, which somebody deleted in GLPI."),
+    ] = None,
+    as_json: JsonFlag = False,
+    home: HomeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write approved articles as drafts into its knowledge base; an item that somebody edited is reported, not
+    overwritten."""
+    invoke("glpi", "export", as_json, home, config, again=again or [])
+
+
 @glpi_app.command("status")
 def glpi_status(as_json: JsonFlag = False, home: HomeOption = None, config: ConfigOption = None) -> None:
     """How far the import is, what was exported; asks the store alone (`brain doctor` asks GLPI)."""

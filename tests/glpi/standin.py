@@ -67,6 +67,8 @@ class Fault:
     skip: int = 0
     times: int = 1
     seconds: float = 0.0
+    then: Callable[[], object] | None = None
+    """Called when the work is done and its answer not sent yet."""
     headers: dict[str, str] = field(default_factory=dict)
 
     def strikes(self, call: str) -> bool:
@@ -387,6 +389,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(int(fault.action), "<html>Service unavailable</html>", fault.headers, media="text/html")
                 return
         status, body, headers = self._answer(call, raw)
+        if fault is not None and fault.then is not None:
+            fault.then()
         if fault is not None and fault.action == "done_then_drop":
             self._hang_up()
             return
