@@ -13,7 +13,7 @@ from brain.version import VERSION
 from data.clock import from_iso, to_iso
 from data.telemetry import read_telemetry
 
-__all__ = ["Live", "count", "database_of", "layout_mode", "status_document"]
+__all__ = ["Live", "age_s", "count", "database_of", "layout_mode", "status_document"]
 
 SQLITE_URL: Final = "sqlite:///"
 ACTIVE_TASK_STATES = ("queued", "deferred", "reserved", "running")
@@ -91,7 +91,7 @@ def status_document(
             "relations": seen["relations"],
             "by_reason": seen["pairs_by_reason"],
         },
-        "autonomous_research": _research(settings, seen, live),
+        "autonomous_research": _research(settings, seen, live, now),
         "articles": {
             **{name: seen["articles_by_state"].get(name, 0) for name in ARTICLE_STATES},
             "by_reason": seen["attempts_by_reason"],
@@ -112,7 +112,29 @@ def count(settings: Settings, now: datetime) -> dict[str, Any]:
     return read_telemetry(database_of(settings), now=now)
 
 
-def _research(settings: Settings, seen: Mapping[str, Any], live: Live | None) -> dict[str, Any]:
+def _working(task: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return what is being worked on: how far it is, and for how many seconds it has been in its worker's hands."""
+    since = task["started_at"] if task["state"] == "running" else task["updated_at"]
+    return {
+        "id": task["id"],
+        "topic": task["topic"],
+        "state": task["state"],
+        "phase": task["phase"],
+        "counts": task["progress"].get("counts", {}),
+        "attempt": task["attempts"] + 1,
+        "worker": task["lease_owner"],
+        "since": since,
+        "age_s": age_s(from_iso(since), now),
+        "lease_until": task["lease_until"],
+    }
+
+
+def age_s(since: datetime, now: datetime) -> float:
+    """Return the seconds from `since` to `now`; 0 where the clock was set back meanwhile."""
+    return round(max(0.0, (now - since).total_seconds()), 1)
+
+
+def _research(settings: Settings, seen: Mapping[str, Any], live: Live | None, now: datetime) -> dict[str, Any]:
     tasks = seen["tasks_by_state"]
     active = sum(tasks.get(name, 0) for name in ACTIVE_TASK_STATES)
     most = settings.autonomous_research_max_tasks_per_day
@@ -126,6 +148,7 @@ def _research(settings: Settings, seen: Mapping[str, Any], live: Live | None) ->
             "active": active,
         },
         "queue": {name: tasks.get(name, 0) for name in ACTIVE_TASK_STATES},
+        "working": [_working(task, now) for task in seen["working"]],
         **{name: seen[name] for name in ("completed_total", "failed_total", "evidence_total", "articles_total")},
         "process_totals": dict(live.process_totals) if live else None,
         "last_scan": seen["last_scan"],

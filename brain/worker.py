@@ -53,6 +53,7 @@ class TaskQueue(Protocol):
     """What the worker needs of research.queue.ResearchQueue."""
 
     async def release_expired(self) -> int: ...
+    async def consolidate(self, *, actor: str = ...) -> object: ...
     async def reserve(self, worker: str) -> Task | None: ...
     async def start(self, task: Task) -> Task: ...
     async def renew(self, task: Task) -> None: ...
@@ -102,11 +103,18 @@ class Worker:
         self._renew_after = lease_s / RENEWALS_PER_LEASE
         self.current: Task | None = None
         self._stopping = stopping
+        self._consolidated = False
 
     async def run(self, *, limit: int | None = None, progress: Progress = silent) -> WorkReport:
-        """Work until the queue has nothing for today, or `limit` tasks were taken; return what was done."""
+        """Work until the queue has nothing for today, or `limit` tasks were taken; return what was done.
+
+        When the worker starts, waiting duplicates are merged first, so that it does not work on one gap twice.
+        """
         report = WorkReport()
         await self._queue.release_expired()
+        if not self._consolidated:
+            await self._queue.consolidate(actor=self._name)
+            self._consolidated = True
         while not self._stopping() and (limit is None or report.worked < limit):
             task = await self._queue.reserve(self._name)
             if task is None:

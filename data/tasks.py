@@ -48,6 +48,7 @@ __all__ = [
     "task_of",
     "task_target",
     "task_totals",
+    "tasks_beginning",
     "waiting_for",
 ]
 
@@ -266,6 +267,12 @@ def get_task(conn: Connection, task_id: str) -> Task | None:
     """Return the task, or None."""
     row = conn.execute(_BY_ID, {"task_id": task_id}).one_or_none()
     return None if row is None else task_of(row)
+
+
+def tasks_beginning(conn: Connection, beginning: str, *, limit: int = 5) -> list[Task]:
+    """Return the tasks whose id begins so, whatever the case of its letters, in order of their ids."""
+    query = select(research_task).where(func.lower(research_task.c.id).startswith(beginning.lower(), autoescape=True))
+    return [task_of(row) for row in conn.execute(query.order_by(research_task.c.id).limit(limit))]
 
 
 def list_tasks(

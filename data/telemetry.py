@@ -73,6 +73,8 @@ GROUPS: Final = {
 
 LAST_SCAN: Final = """SELECT id, started_at, finished_at, candidates, planned, created, merged, rejected, budget
     FROM scan ORDER BY started_at DESC LIMIT 1"""
+WORKING: Final = """SELECT id, topic, state, phase, progress, attempts, lease_owner, started_at, updated_at, lease_until
+    FROM research_task WHERE state IN ('reserved', 'running') ORDER BY created_at, id"""
 LATEST_THOUGHT: Final = "SELECT max(at) FROM event WHERE name = 'think.pass.completed'"
 LOCK: Final = "SELECT holder, pid, since, lease_until FROM lock WHERE name = 'engine'"
 STATE: Final = "SELECT name, value FROM state ORDER BY name"
@@ -90,7 +92,7 @@ class MissingStore(TelemetryError):
 
 
 def read_telemetry(database: Path | str, *, now: datetime) -> dict[str, Any]:
-    """Return all counts, groups, the last scan, the lock and the state rows in one consistent snapshot.
+    """Return all counts, groups, the last scan, tasks under way, the lock and the state rows in one snapshot.
 
     `database` is the SQLite file or the address of a PostgreSQL database, `now` the wall time that says which UTC
     day and which retries are due.
@@ -108,6 +110,7 @@ def read_telemetry(database: Path | str, *, now: datetime) -> dict[str, Any]:
         for name, sql in GROUPS.items():
             document[name] = dict(connection.execute(sql).fetchall())
         document["last_scan"] = _row(connection, LAST_SCAN, decode=("rejected", "budget"))
+        document["working"] = _rows(connection, WORKING, decode=("progress",))
         document["last_pass"] = connection.execute(LATEST_THOUGHT).fetchone()[0]
         document["lock"] = _row(connection, LOCK)
     return document
@@ -196,9 +199,11 @@ def check_revision(row: tuple[str] | None, where: str) -> None:
 
 
 def _row(connection: Connection, sql: str, decode: tuple[str, ...] = ()) -> dict[str, Any] | None:
+    return next(iter(_rows(connection, sql, decode)), None)
+
+
+def _rows(connection: Connection, sql: str, decode: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     cursor = connection.execute(sql)
-    row = cursor.fetchone()
-    if row is None:
-        return None
-    record = dict(zip((column[0] for column in cursor.description), row, strict=True))
-    return {name: json.loads(value) if name in decode else value for name, value in record.items()}
+    names = [column[0] for column in cursor.description]
+    records = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [{n: json.loads(value) if n in decode else value for n, value in record.items()} for record in records]

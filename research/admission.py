@@ -51,6 +51,9 @@ ALREADY_ANSWERED: Final = "already_answered"
 REFUSED_BY_OPERATOR: Final = "refused_by_operator"
 FAILED_BEFORE: Final = "failed_before"
 
+LONGEST_TOPIC: Final = 400
+"""Characters of a topic: it is searched for and becomes an article's subject, and no ticket's title is longer."""
+
 STALE: Final = "stale"
 """The opportunity kind that asks for an answered topic again, because its evidence has aged."""
 
@@ -128,7 +131,12 @@ def decide_enqueue(
     budget. People may queue beyond the budget, onto the next UTC day; nobody else may.
     """
     if not label_key(normalise(request.topic)):
-        return Reject("empty_topic", "a task needs a topic")
+        return Reject("empty_topic", "a task needs a topic of letters or digits")
+    if len(request.topic) > LONGEST_TOPIC:
+        message = (
+            f"the topic has {len(request.topic)} characters, {LONGEST_TOPIC} are the most; details go into questions"
+        )
+        return Reject("topic_too_long", message)
     shape = request_shape(request)
     waiting, worked_on = _active_duplicates(shape, snapshot, policy)
     if waiting is not None:

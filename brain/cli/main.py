@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from brain.cli.glpi_commands import glpi_app
+from brain.cli.leaving import own_the_process
 from brain.cli.options import ActorOption, ConfigOption, HomeOption, JsonFlag, LimitOption, invoke
 from brain.version import VERSION
 
@@ -34,6 +35,7 @@ app.add_typer(glpi_app, name="glpi")
 
 def main() -> None:
     """Entry point of the `brain` script."""
+    own_the_process()
     app()
 
 

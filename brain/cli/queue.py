@@ -5,16 +5,19 @@ from __future__ import annotations
 import getpass
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from brain.cli.shell import Context
+from brain.cli.telemetry import told
 from brain.errors import BrainError, RefusedError, UsageError
 from brain.homes import open_store
 from brain.policies import queue_policy
+from brain.status import age_s
 from data.models import Task, TaskOrigin, TaskState
 from data.scans import decisions_of, last_scan
 from data.store import Store
-from data.tasks import ACTIVE, TaskRequest, get_task, list_tasks
+from data.tasks import ACTIVE, WAITS_FOR, TaskRequest, get_task, list_tasks, tasks_beginning
 from research.queue import EnqueueResult, ResearchQueue
 
 if TYPE_CHECKING:
@@ -29,6 +32,11 @@ __all__ = [
     "queue_retry",
     "queue_show",
 ]
+
+LISTED: Final = 1000
+SHORTEST_NAME: Final = 4
+"""Characters from which the beginning of an id may stand for it: `t_01`."""
+WORKED_ON: Final = frozenset({TaskState.RESERVED, TaskState.RUNNING})
 
 
 async def opportunities(context: Context, *, limit: int) -> None:
@@ -62,18 +70,19 @@ async def queue_list(context: Context, *, everything: bool) -> None:
     """Print tasks and the day's budget."""
     async with open_store(context.settings, must_exist=True) as store:
         queue = ResearchQueue(store, queue_policy(context.settings))
-        tasks = await store.read(list_tasks, states=() if everything else ACTIVE, limit=1000)
+        tasks = await store.read(list_tasks, states=() if everything else ACTIVE, limit=LISTED + 1)
         budget = await queue.budget()
-    document = {"budget": asdict(budget), "tasks": [_document(task) for task in tasks]}
+    more, tasks, now = len(tasks) > LISTED, tasks[:LISTED], store.clock.now()
+    document = {"budget": asdict(budget), "more": more, "tasks": [_document(task, now) for task in tasks]}
 
     def show(console: Console) -> None:
         for task in tasks:
-            note = task.result_reason or task.last_error or task.phase
             console.print(f"{task.id}  {task.state:<9} {task.priority:>3}  {task.topic}", markup=False)
-            if note:
+            if note := _note(task, now):
                 console.print(f"{'':30}{note}", markup=False)
+        shown = f"the newest {LISTED}" if more else f"{len(tasks)}"
         console.print(
-            f"{len(tasks)} tasks; today's budget: {budget.remaining} of {budget.max_per_day} left "
+            f"{shown} tasks; today's budget: {budget.remaining} of {budget.max_per_day} left "
             f"({budget.completed_today} completed, {budget.active} active)",
             markup=False,
         )
@@ -85,9 +94,12 @@ async def queue_show(context: Context, *, task: str) -> None:
     """Print one task."""
     async with open_store(context.settings, must_exist=True) as store:
         found = await _task(store, task)
-    document = _document(found)
+    now = store.clock.now()
+    document = _document(found, now)
 
     def show(console: Console) -> None:
+        if found.state in WORKED_ON:
+            console.print(f"{'now':<15} {_note(found, now)}", markup=False)
         for name, value in document.items():
             if value not in (None, "", [], {}):
                 console.print(f"{name:<15} {_line(value)}", markup=False)
@@ -140,17 +152,25 @@ async def queue_consolidate(context: Context) -> None:
 
 
 async def _task(store: Store, task_id: str) -> Task:
-    found = await store.read(get_task, task_id)
-    if found is None:
-        raise UsageError(f"There is no task {task_id!r}; `brain queue list --all` shows them.")
-    return found
+    """Return the task with this id, or the only one whose id begins so."""
+    name = task_id.strip()
+    found = await store.read(get_task, name)
+    if found is not None:
+        return found
+    alike = await store.read(tasks_beginning, name) if len(name) >= SHORTEST_NAME else []
+    if not alike:
+        raise UsageError(f"There is no task {shortened(task_id)!r}; `brain queue list --all` shows them.")
+    if len(alike) > 1:
+        ids = ", ".join(task.id for task in alike)
+        raise UsageError(f"Several tasks begin with {name!r} ({ids}, …); give more of the id.")
+    return alike[0]
 
 
 def _report(context: Context, result: EnqueueResult) -> None:
     if result.task is None:
         raise RefusedError(f"Not queued ({result.reason}): {result.message}")
     task = result.task
-    document = {"outcome": result.outcome, "message": result.message, "task": _document(task)}
+    document = {"outcome": result.outcome, "message": result.message, "task": _document(task, task.updated_at)}
 
     def show(console: Console) -> None:
         wait = f", waits until {task.not_before:%Y-%m-%d %H:%M} UTC" if task.not_before else ""
@@ -161,8 +181,39 @@ def _report(context: Context, result: EnqueueResult) -> None:
     context.emit(document, show)
 
 
-def _document(task: Task) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(task).items()}
+def _document(task: Task, now: datetime) -> dict[str, Any]:
+    document = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(task).items()}
+    if task.state in WORKED_ON:
+        document |= {"counts": task.progress.get("counts", {}), "age_s": age_s(_since(task), now)}
+    return document
+
+
+def _note(task: Task, now: datetime) -> str:
+    """Return what there is to say about a task in one line."""
+    if task.state in WORKED_ON:
+        return f"{told(task.phase, task.progress.get('counts', {}), age_s(_since(task), now))}, by {task.lease_owner}"
+    waits = ""
+    if task.state is TaskState.DEFERRED:
+        twin = task.progress.get(WAITS_FOR)
+        waits = (
+            f"waits for {twin}"
+            if twin
+            else f"waits until {task.not_before:%Y-%m-%d %H:%M} UTC"
+            if task.not_before
+            else ""
+        )
+    said = task.merged_into and f"merged into {task.merged_into}"
+    return "; ".join(filter(None, [waits, said or task.result_reason or task.last_error]))
+
+
+def _since(task: Task) -> datetime:
+    """Return when the worker took it."""
+    return task.started_at if task.state is TaskState.RUNNING and task.started_at else task.updated_at
+
+
+def shortened(text: str) -> str:
+    """Return `text` as a message can hold it."""
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _line(value: object) -> str:

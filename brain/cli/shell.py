@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from brain.cli.leaving import leave_soon
 from brain.config import ConfigError, Origin, Settings, load_settings
 from brain.errors import BrainError
 
@@ -101,9 +102,27 @@ async def _stoppable(command: Coroutine[Any, Any, None]) -> None:
     """Run a command so that SIGTERM ends it as Ctrl-C does: locks are given back, what was written stands."""
     task = asyncio.current_task()
     assert task is not None
+    stopped = 130  # by Ctrl-C, until SIGTERM says otherwise
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = 143
+        task.cancel()
+
     with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: nobody to tell
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    await command
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    status = 1
+    try:
+        await command
+        status = 0
+    except asyncio.CancelledError:
+        status = stopped
+        raise
+    except BrainError as error:
+        status = error.exit_status
+        raise
+    finally:
+        leave_soon(status)
 
 
 def _is_store_error(error: Exception) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from data.models import Event
 
-__all__ = ["events", "journal", "status"]
+__all__ = ["events", "journal", "status", "told"]
 
 POLL_S = 0.5
 
@@ -122,11 +122,33 @@ def _work(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("research", f"{_counts(research['queue'])}; {done}"),
         ("", f"budget today: {budget['remaining']} of {budget['max_per_day']} left"),
+        *(("working", _working(task)) for task in research["working"]),
         ("articles", _counts({name: count for name, count in articles.items() if name != "by_reason"})),
         *(("", f"not written, {reason}: {count}") for reason, count in articles["by_reason"].items()),
         ("engine", f"held by {mutex['holder']} since {_moment(mutex['since'])}" if mutex["holder"] else "free"),
         *(("loop", _loop(name, loop)) for name, loop in document["loops"].items()),
     ]
+
+
+def _working(task: Mapping[str, Any]) -> str:
+    return f"{task['topic']}: {told(task['phase'], task['counts'], task['age_s'])}, by {task['worker']}"
+
+
+def told(phase: str, counts: Mapping[str, int], seconds: float) -> str:
+    """Return how far a task is, in words: phase, counts, age."""
+    asked = {"question", "questions"}
+    parts = [f"question {counts['question']} of {counts['questions']}"] if asked <= counts.keys() else []
+    parts += [f"{count} {name}" for name, count in counts.items() if name not in asked]
+    counted = ", ".join(parts)
+    minutes, rest = divmod(round(seconds), 60)
+    age = (
+        f"{minutes // 60} h {minutes % 60} min"
+        if minutes >= 60
+        else f"{minutes} min {rest} s"
+        if minutes
+        else f"{rest} s"
+    )
+    return f"{phase or 'begun'}{f' ({counted})' if counted else ''} for {age}"
 
 
 def _moment(stamp: str | None) -> str:

@@ -228,7 +228,7 @@ class CancelTask:
         task = get_task(tx.conn, self.task_id)
         if task is None:
             return Refusal("not_found", f"there is no task {self.task_id}")
-        refusal = stale_version(task.version, self.version) or _transition(task, TaskState.CANCELLED)
+        refusal = stale_version(task.version, self.version) or _not_cancellable(task)
         if refusal is not None:
             return refusal
         return Plan(
@@ -376,6 +376,18 @@ class FailTask:
             message=self.error,
             result=Taken(task.id, "failed"),
         )
+
+
+def _not_cancellable(task: Task) -> Refusal | None:
+    if task.state in _WAITING:
+        return None
+    if task.state is TaskState.CANCELLED:
+        into = f", merged into {task.merged_into}" if task.merged_into else ""
+        return Refusal("transition", f"task {task.id} is cancelled already{into}")
+    if task.state in {TaskState.RESERVED, TaskState.RUNNING}:
+        worked_on = f"task {task.id} is {task.state}: {task.lease_owner} works on it"
+        return Refusal("transition", f"{worked_on}, and only a task that waits can be cancelled; let it end")
+    return Refusal("transition", f"task {task.id} is {task.state}; only a task that waits can be cancelled")
 
 
 def _transition(task: Task, to: TaskState) -> Refusal | None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from brain.cli.telemetry import told
+from brain.config import Settings
+from brain.status import status_document
 from brain.worker import Completed, Postponed, Worker, WorkReport
 from data.clock import ManualClock
 from data.models import Task, TaskOrigin, TaskState
+from data.schema import research_task
 from data.store import Store
 from data.tasks import TaskRequest, get_task
 from research.queue import QueuePolicy, ResearchQueue
@@ -161,3 +168,134 @@ async def test_a_worker_that_is_asked_to_stop_ends_its_task_and_takes_no_other(
     running = Worker(queue, work, clock=store.clock, name="worker-1", lease_s=600, stopping=asked.is_set)
     assert (await running.run()).completed == 1
     assert sorted([(await state_of(store, one)).state for one in ids]) == [TaskState.COMPLETED, TaskState.QUEUED]
+
+
+async def test_a_stopped_worker_does_not_wait_for_a_thread_that_hangs(store: Store, queue: ResearchQueue) -> None:
+    """A name that is being resolved cannot be interrupted: the task is given back all the same."""
+    task_id = await add(queue, "nginx 502 bad gateway")
+    begun, answer = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def hangs() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        answer.wait(30)
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        await asyncio.to_thread(hangs)
+        raise AssertionError
+
+    job = asyncio.create_task(worker(queue, work).run())
+    try:
+        await begun.wait()
+        job.cancel()
+        async with asyncio.timeout(5):
+            with pytest.raises(asyncio.CancelledError):
+                await job
+        given = await state_of(store, task_id)
+        assert (given.state, given.attempts, given.lease_owner) == (TaskState.QUEUED, 0, None)
+    finally:
+        answer.set()
+
+
+async def test_a_task_that_was_only_reserved_when_the_worker_stopped_is_given_back(
+    store: Store, queue: ResearchQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task_id = await add(queue, "nginx 502 bad gateway")
+    reserved = asyncio.Event()
+
+    async def never_starts(task: Task) -> Task:
+        reserved.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        raise AssertionError
+
+    monkeypatch.setattr(queue, "start", never_starts)
+    job = asyncio.create_task(worker(queue, work).run())
+    await reserved.wait()
+    assert (await state_of(store, task_id)).state is TaskState.RESERVED
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    given = await state_of(store, task_id)
+    assert (given.state, given.attempts, given.lease_owner) == (TaskState.QUEUED, 0, None)
+
+
+async def test_several_workers_of_one_process_take_each_task_once(store: Store) -> None:
+    queue = ResearchQueue(store, QueuePolicy(max_tasks_per_day=50))
+    names = ["printer", "kerberos", "outlook", "firewall", "certificate", "backup", "mailbox", "scanner", "proxy"]
+    ids = [await add(queue, f"{name} broken") for name in names]
+    taken: list[str] = []
+    together, most = 0, 0
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        nonlocal together, most
+        taken.append(task.id)
+        together += 1
+        most = max(most, together)
+        await report("gathering", {"fetches": 1})
+        await asyncio.sleep(0.01)
+        together -= 1
+        return Completed(1, None, "not_enough_evidence")
+
+    workers = [Worker(queue, work, clock=store.clock, name=f"worker-{n}", lease_s=600) for n in range(3)]
+    reports = await asyncio.gather(*(one.run() for one in workers))
+    assert sorted(taken) == sorted(ids)
+    assert sum(report.completed for report in reports) == len(ids)
+    assert all(report.completed for report in reports)
+    assert most == 3
+
+
+async def test_a_worker_that_starts_merges_waiting_duplicates_first(store: Store, queue: ResearchQueue) -> None:
+    """Of an earlier version, or of a looser score: nobody has compared them yet."""
+    first = await add(queue, "Kerberos clock skew on domain members")
+    second = await add(queue, "nginx 502 bad gateway")
+    await store.write(
+        lambda tx: (
+            tx.conn.execute(
+                update(research_task)
+                .where(research_task.c.id == second)
+                .values(topic="clock skew of domain members in Kerberos", questions=[])
+            )
+            and None
+        )
+    )
+    seen: list[str] = []
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        seen.append(task.id)
+        return Completed(1, None, "not_enough_evidence")
+
+    running = worker(queue, work)
+    assert (await running.run()).completed == 1
+    assert seen == [first]
+    assert (await state_of(store, second)).merged_into == first
+
+
+async def test_the_status_document_shows_how_far_the_running_task_is(
+    store: Store, queue: ResearchQueue, clock: ManualClock
+) -> None:
+    settings = Settings(home=store.home)
+    task_id = await add(queue, "nginx 502 bad gateway")
+    seen: list[dict[str, Any]] = []
+
+    async def work(task: Task, report: Report) -> Completed | Postponed:
+        await report("gathering", {"question": 2, "questions": 4, "fetches": 5, "accepted": 1})
+        clock.advance(timedelta(minutes=2, seconds=5))
+        seen.extend(status_document(settings, now=clock.now())["autonomous_research"]["working"])
+        return Completed(1, None, "not_enough_evidence")
+
+    assert (await worker(queue, work).run()).completed == 1
+    [shown] = seen
+    assert (shown["id"], shown["topic"], shown["state"]) == (task_id, "nginx 502 bad gateway", "running")
+    assert (shown["phase"], shown["counts"]) == (
+        "gathering",
+        {"question": 2, "questions": 4, "fetches": 5, "accepted": 1},
+    )
+    assert (shown["worker"], shown["attempt"], shown["age_s"]) == ("worker-1", 1, 125.0)
+    clock.jump(clock.now() - timedelta(days=1))
+    assert status_document(settings, now=clock.now())["autonomous_research"]["working"] == []
+    assert told(shown["phase"], shown["counts"], shown["age_s"]) == (
+        "gathering (question 2 of 4, 1 accepted, 5 fetches) for 2 min 5 s"
+    )
