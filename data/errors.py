@@ -14,6 +14,7 @@ Every message is one sentence a person can act on: what happened, where, and wha
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from datetime import datetime
@@ -123,6 +124,8 @@ def translate(error: Exception, path: Path) -> StoreError | ValueError:
     primary = code & 0xFF if isinstance(code, int) else None
     if primary == sqlite3.SQLITE_IOERR and _is_full(path):  # what SQLite says where its shared index finds no room
         primary = sqlite3.SQLITE_FULL
+    if primary == sqlite3.SQLITE_CANTOPEN and path.exists() and not os.access(path.parent, os.W_OK):
+        primary = sqlite3.SQLITE_READONLY  # it has no room for the index that all who read it share
     if primary in _UNAVAILABLE:
         reason, sentence = _UNAVAILABLE[primary]
         return StoreUnavailable(sentence.format(path=path, detail=original), reason=reason)

@@ -14,7 +14,7 @@ from typing import Final
 from data.clock import utc_day_start
 from data.models import ArticleState, Task, TaskOrigin, TaskState
 from data.tasks import ACTIVE, Add, EnqueueDecision, KnownArticle, Merge, QueueSnapshot, Reject, TaskCounts, TaskRequest
-from data.text import label_key, normalise
+from data.text import normalise
 from research.duplicate_index import DuplicateIndex
 from research.duplicates import (
     ALGORITHM,
@@ -29,9 +29,11 @@ from research.duplicates import (
 __all__ = [
     "ALREADY_ANSWERED",
     "BUDGET_EXHAUSTED",
+    "EMPTY_TOPIC",
     "FAILED_BEFORE",
     "REFUSED_BY_OPERATOR",
     "SEMANTIC_DUPLICATE",
+    "TOPIC_TOO_LONG",
     "Budget",
     "KnownIndex",
     "QueuePolicy",
@@ -50,6 +52,8 @@ SEMANTIC_DUPLICATE: Final = "semantic_queue_duplicate"
 ALREADY_ANSWERED: Final = "already_answered"
 REFUSED_BY_OPERATOR: Final = "refused_by_operator"
 FAILED_BEFORE: Final = "failed_before"
+EMPTY_TOPIC: Final = "empty_topic"
+TOPIC_TOO_LONG: Final = "topic_too_long"
 
 LONGEST_TOPIC: Final = 400
 """Characters of a topic: it is searched for and becomes an article's subject, and no ticket's title is longer."""
@@ -130,13 +134,13 @@ def decide_enqueue(
     In order: an active duplicate takes it in; what is answered or unwanted is not queued again; then the
     budget. People may queue beyond the budget, onto the next UTC day; nobody else may.
     """
-    if not label_key(normalise(request.topic)):
-        return Reject("empty_topic", "a task needs a topic of letters or digits")
+    if not any(letter.isalnum() for letter in normalise(request.topic)):
+        return Reject(EMPTY_TOPIC, "a task needs a topic of letters or digits")
     if len(request.topic) > LONGEST_TOPIC:
         message = (
             f"the topic has {len(request.topic)} characters, {LONGEST_TOPIC} are the most; details go into questions"
         )
-        return Reject("topic_too_long", message)
+        return Reject(TOPIC_TOO_LONG, message)
     shape = request_shape(request)
     waiting, worked_on = _active_duplicates(shape, snapshot, policy)
     if waiting is not None:

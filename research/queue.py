@@ -8,11 +8,12 @@ its lease names the worker, and every step refuses with `LeaseLost` once somebod
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from data.asked import remember_asked
 from data.crud import leases
@@ -67,6 +68,10 @@ __all__ = [
     "ResearchQueue",
     "remaining_budget",
 ]
+
+
+_TERMINAL: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+"""Colours and movements of a terminal, which come with what is copied from one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,7 @@ class ResearchQueue:
 
     def _completed(self, request: TaskRequest) -> TaskRequest:
         """Return the request cleaned, with the questions a service desk would ask where it brings none of its own."""
-        topic = " ".join(normalise(request.topic).split())
+        topic = " ".join(normalise(_TERMINAL.sub(" ", request.topic)).split())
         language = request.language if request.language in {"de", "en"} else detect_language(topic)
         own = [question for question in map(normalise, request.questions) if label_key(question) != label_key(topic)]
         if not own:

@@ -18,6 +18,7 @@ from data.models import Task, TaskOrigin, TaskState
 from data.scans import decisions_of, last_scan
 from data.store import Store
 from data.tasks import ACTIVE, WAITS_FOR, TaskRequest, get_task, list_tasks, tasks_beginning
+from research.admission import EMPTY_TOPIC, TOPIC_TOO_LONG
 from research.queue import EnqueueResult, ResearchQueue
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ async def queue_list(context: Context, *, everything: bool) -> None:
                 console.print(f"{'':30}{note}", markup=False)
         shown = f"the newest {LISTED}" if more else f"{len(tasks)}"
         console.print(
-            f"{shown} tasks; today's budget: {budget.remaining} of {budget.max_per_day} left "
+            f"{shown} tasks; today's budget: {max(0, budget.remaining)} of {budget.max_per_day} left "
             f"({budget.completed_today} completed, {budget.active} active)",
             markup=False,
         )
@@ -123,7 +124,7 @@ async def queue_cancel(context: Context, *, task: str) -> None:
         found = await _task(store, task)
         outcome = await ResearchQueue(store, queue_policy(context.settings)).cancel(found.id, actor=_who())
     if not outcome.ok:
-        raise RefusedError(f"Task {found.id} was not cancelled: {outcome.message}")
+        raise RefusedError(outcome.message)
     context.emit(
         {"task": found.id, "outcome": "cancelled"},
         lambda console: console.print(f"Cancelled {found.id}: {found.topic}", markup=False),
@@ -167,6 +168,8 @@ async def _task(store: Store, task_id: str) -> Task:
 
 
 def _report(context: Context, result: EnqueueResult) -> None:
+    if result.reason in {EMPTY_TOPIC, TOPIC_TOO_LONG}:
+        raise UsageError(f"Not queued ({result.reason}): {result.message}")
     if result.task is None:
         raise RefusedError(f"Not queued ({result.reason}): {result.message}")
     task = result.task

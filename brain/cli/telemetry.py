@@ -121,7 +121,7 @@ def _work(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     done = f"{research['completed_total']} completed, {research['failed_total']} failed"
     return [
         ("research", f"{_counts(research['queue'])}; {done}"),
-        ("", f"budget today: {budget['remaining']} of {budget['max_per_day']} left"),
+        ("", f"budget today: {max(0, budget['remaining'])} of {budget['max_per_day']} left"),
         *(("working", _working(task)) for task in research["working"]),
         ("articles", _counts({name: count for name, count in articles.items() if name != "by_reason"})),
         *(("", f"not written, {reason}: {count}") for reason, count in articles["by_reason"].items()),

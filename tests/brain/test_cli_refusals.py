@@ -221,3 +221,33 @@ def test_an_export_onto_a_file(brain: Brain, own_home: Path, tmp_path: Path) -> 
     done = brain("articles", "export", tmp_path / "book", "--json", "--home", own_home)
     refused(done, 1, str(tmp_path / "book"))
     assert json.loads(done.out)["exit_status"] == 1
+
+
+@pytest.mark.parametrize(("topic", "word"), [("???", "letters or digits"), ("\u200b\u200b", "letters or digits"),
+                                             ("offline " * 60, "400 are the most")])  # fmt: skip
+def test_a_topic_that_is_none_is_wrong_usage(brain: Brain, own_home: Path, topic: str, word: str) -> None:
+    refused(brain("queue", "add", topic, "--home", own_home), 2, word)
+
+
+def test_a_task_is_named_by_the_beginning_of_its_id(brain: Brain, own_home: Path) -> None:
+    home = ("--home", own_home)
+    one, other = [
+        brain("queue", "add", topic, "--json", *home).document["task"]["id"]
+        for topic in ("Quota of the roaming profiles", "Fax gateway rejects international numbers")
+    ]
+    length = next(place for place in range(4, len(one)) if one[:place] != other[:place])
+    shown = brain("queue", "show", one[:length].lower(), "--json", *home)
+    assert (shown.status, shown.document["id"]) == (0, one)
+    refused(brain("queue", "show", one[:4], *home), 2, "give more of the id")
+    refused(brain("queue", "show", one[:2], *home), 2, "no task")
+    refused(brain("queue", "show", "%%%%%%", *home), 2, "no task")
+    refused(brain("queue", "retry", one, *home), 3, "only a failed task")
+    assert brain("queue", "cancel", one, *home).status == 0
+    again = brain("queue", "cancel", one, *home)
+    refused(again, 3, "is cancelled already")
+    assert one in again.sentence
+
+
+def test_a_terminals_colours_are_no_part_of_a_topic(brain: Brain, own_home: Path) -> None:
+    added = brain("queue", "add", "\x1b[31mQuota\x1b[0m of\x07 the\troaming profiles", "--json", "--home", own_home)
+    assert added.document["task"]["topic"] == "Quota of the roaming profiles"
