@@ -74,7 +74,10 @@ async def export_to_glpi(
     """
     who = await account(client)
     require_writer(who)
-    async with EngineMutex(store, "glpi").hold("export"):
+    mutex = EngineMutex(store, "glpi")
+    if (holder := (await mutex.status()).holder) is not None:
+        progress(f"waiting for {holder}", 0, None)
+    async with mutex.hold("export"):
         run = _Run(store, client, who.user_id)
         for article_id in again:
             await store.write(forget_link, article_id)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from brain.config import Settings
+from brain.doctor_checks import Check, Verdict
+from brain.doctor_glpi import glpi_checks
 from brain.runtime import Runtime
 from data.errors import HomeLocked
 from data.evidence import evidence_paths
@@ -20,19 +21,8 @@ from vector.torchblocks import DeviceUnavailable, chosen_device
 
 __all__ = ["Check", "examine"]
 
-Verdict = Literal["well", "note", "fault"]
 MOSTLY_GERMAN: Final = 0.5
 """Share of German nodes from which the bundled, mostly English model is worth a note: its German cosines are weak."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at; `todo` is empty where nothing is to be done."""
-
-    subject: str
-    verdict: Verdict
-    message: str
-    todo: str = ""
 
 
 async def examine(settings: Settings, runtime: Runtime) -> AsyncIterator[Check]:
@@ -46,6 +36,8 @@ async def examine(settings: Settings, runtime: Runtime) -> AsyncIterator[Check]:
     named = probe.ok or probe.setting in probe.message
     yield Check("search", verdict, probe.message, "" if named else f"see {probe.setting}")
     yield await _library(runtime)
+    async for check in glpi_checks(settings, runtime.store):
+        yield check
     if (elsewhere := await _elsewhere(settings)) is not None:
         yield elsewhere
     async for check in _model(settings, runtime):
