@@ -109,8 +109,12 @@ def missing_code(text: str, quotes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _stands_in(token: str, text: str) -> bool:
-    """Tell whether `token` stands in `text` as such: `-r` is not in `--recursive`, `apt` not in `apt-get`."""
-    return re.search(rf"(?<![\w-]){re.escape(token)}(?![\w-])", text) is not None
+    """Tell whether `token` stands in `text` as such: `-r` is not in `--recursive`, `apt` not in `apt-get`.
+
+    Nor is a command the whole of it whose option was left out: `rm` is not `rm -r`.
+    """
+    option = r"(?!\s+--?[A-Za-z])" if not token.startswith("-") else ""
+    return re.search(rf"(?<![\w-]){re.escape(token)}(?![\w-]){option}", text) is not None
 
 
 def verdict(found: Agreement, near: float) -> tuple[Verdict, str]:

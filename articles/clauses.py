@@ -204,7 +204,7 @@ def _retold(clause: Clause, cited: Sequence[Clause], anchored: Mapping[int, int]
     if not ranked:
         return None
     _, common, best = max(ranked, key=lambda entry: entry[0])
-    if best.negated != clause.negated:
+    if best.negated != clause.negated and not (clause.roots == best.roots and clause.neighbours <= best.neighbours):
         firm = anchored.get(best.sentence, 0)
         alike = [
             entry

@@ -37,10 +37,15 @@ def only_dropped(pair: Pair) -> Iterator[Difference]:
     if any(word.text in word_set_of("only") for clause in pair.mine for word in clause.words):
         return
     for clause, other in pair.matched:
-        if other is None or clause.negated or len(clause.roots & other.roots) < _RETOLD:
+        if other is None or len(clause.roots & other.roots) < _RETOLD:
             continue
         for place, word in enumerate(other.words):
             if word.text not in word_set_of("only") or (place and other.words[place - 1].text in _NOT):
+                continue
+            if any(one.text in word_set_of("also") for one in clause.words if one.root not in pair.held):
+                yield Difference("only", "also for only")
+                return
+            if clause.negated:
                 continue
             of = next((one for one in other.words[place + 1 :] if one.content and not light(one.text)), None)
             if of and not any(one_meaning(of.text, one.text) for part in pair.mine for one in part.words):

@@ -47,7 +47,8 @@ def replaced(pair: Pair) -> Iterator[Difference]:
             own += _AT_HOME if own >= 0 else 0
             for other in cited:
                 likeness = _likeness(frame, other)
-                if likeness > own and _one_place(frame, other, own >= 0) and _says_other(frame, other, pair.language):
+                placed = _one_place(frame, other, own >= 0) or (own < 0 and _turned(frame, other))
+                if likeness > own and placed and _says_other(frame, other, pair.language):
                     yield Difference("replaced", f"{word.raw} for {other[2].raw}")
                     break
 
@@ -115,6 +116,13 @@ def _one_place(mine: Frame, cited: Frame, known: bool) -> bool:
     if known or mine[1] is _EDGE or mine[3] is _EDGE:
         return weighty >= 2 or (weighty >= 1 and len(inner) >= 3) or (weighty >= 1 and len(inner) >= 2 and not known)
     return weighty >= 1 or len(inner) >= 3
+
+
+def _turned(mine: Frame, cited: Frame) -> bool:
+    """Tell whether the words are opposites, with the same word, or the same edge, on either side of them."""
+    beside = [(mine[1], cited[1]), (mine[3], cited[3])]
+    named = any(one is not _EDGE for one, _ in beside)
+    return named and are_opposites(mine[2].text, cited[2].text) and all(one.root == two.root for one, two in beside)
 
 
 _SUFFIX: Final = 4

@@ -4,10 +4,10 @@
     python -m benchmarks.mutate_articles HOME... --exports DIR     # staged articles as an export writes approved ones
 
 Takes the newest revision of every article of HOME and changes one thing each time so that the text is wrong by
-construction: a number, version, command, path or product that its citation does not hold, a "not" more or less, a word
-turned into its opposite, a step invented, a citation moved to a span of other words. `benchmarks/check_articles.py`
-reads the exported form; quality checks and claim review judge the article itself. Exit status 1 where either notices
-less than 99 of a hundred.
+construction: a number, unit, version, command, option, path or product that its citation does not hold, a "not" more
+or less, a word or a comparison turned into its opposite, a step invented, a citation moved to a span of other words.
+`benchmarks/check_articles.py` reads the exported form; quality checks and claim review judge the article itself. Exit
+status 1 where either notices less than 99 of a hundred.
 """
 
 from __future__ import annotations
@@ -266,12 +266,93 @@ def _turned(rng: random.Random, base: Base, content: Content) -> str:
         (one, key, m)
         for one, key in _statements(content)
         for m in re.finditer(names, one[key])
-        if not re.search(rf"\b{_TURNED[m.group()]}\b", _quotes(one))
+        if not re.search(rf"\b{_TURNED[m.group()]}\b", _quotes(one), re.IGNORECASE)
     ]
     if not places:
         return ""
     one, key, match = rng.choice(places)
     return _put(one, key, match, _TURNED[match.group()])
+
+
+_UNITS = {
+    "seconds": "hours", "second": "hour", "minutes": "seconds", "minute": "second", "hours": "weeks", "hour": "week",
+    "days": "months", "day": "month", "weeks": "days", "months": "years", "years": "months", "KB": "TB", "MB": "TB",
+    "GB": "KB", "KiB": "TiB", "MiB": "TiB", "GiB": "KiB", "bytes": "gigabytes", "bits": "megabytes", "percent": "days",
+    "Sekunden": "Wochen", "Minuten": "Wochen", "Minute": "Woche", "Stunden": "Monate", "Stunde": "Woche",
+    "Tage": "Jahre", "Tagen": "Jahren",
+    "Wochen": "Sekunden", "Monate": "Sekunden", "Monaten": "Sekunden", "Jahre": "Minuten", "Jahren": "Minuten",
+    "Zeichen": "Megabyte", "Prozent": "Tage",
+}  # fmt: skip
+
+
+def _unit(rng: random.Random, base: Base, content: Content) -> str:
+    return _swapped(rng, content, _UNITS, r"(?<=\d)(?:\s|-)?{}")
+
+
+_COMPARED = {
+    "at least": "at most", "at most": "at least", "up to": "more than", "more than": "less than",
+    "less than": "more than", "fewer than": "more than", "older than": "newer than", "newer than": "older than",
+    "larger than": "smaller than",
+    "smaller than": "larger than", "longer than": "shorter than", "higher than": "lower than",
+    "lower than": "higher than",
+    "or later": "or earlier", "or newer": "or older", "minimum": "maximum", "maximum": "minimum", "exactly": "at most",
+    "greater": "smaller", "larger": "smaller", "smaller": "larger", "higher": "lower", "lower": "higher",
+    "only": "also", "every": "hardly any", "all": "none of the", "most": "least", "mindestens": "höchstens",
+    "höchstens": "mindestens", "bis zu": "mehr als", "mehr als": "weniger als", "weniger als": "mehr als",
+    "länger als": "kürzer als", "älter als": "jünger als", "größer als": "kleiner als", "maximal": "mindestens",
+    "größere": "kleinere", "kleinere": "größere", "höhere": "niedrigere", "nur": "auch", "jede": "kaum eine",
+    "jeder": "kaum ein", "jedes": "kaum ein", "alle": "kaum", "meisten": "wenigsten",
+}  # fmt: skip
+
+
+def _comparator(rng: random.Random, base: Base, content: Content) -> str:
+    return _swapped(rng, content, _COMPARED, r"(?<![\w`/.-]){}(?![\w`/.-])")
+
+
+def _swapped(rng: random.Random, content: Content, table: Mapping[str, str], pattern: str) -> str:
+    """Put in the place of a listed word the other one, where the citation does not hold that."""
+    names = "(?:" + "|".join(map(re.escape, sorted(table, key=len, reverse=True))) + r")\b"
+    found = re.compile(pattern.replace("{}", f"(?P<word>{names})"))
+    places = [
+        (one, key, match)
+        for one, key in _statements(content)
+        for match in found.finditer(one[key])
+        if not re.search(rf"\b{re.escape(table[match['word']])}\b", _quotes(one), re.IGNORECASE)
+    ]
+    if not places:
+        return ""
+    one, key, match = rng.choice(places)
+    before = one[key]
+    one[key] = before[: match.start("word")] + table[match["word"]] + before[match.end("word") :]
+    return f"{before!r} to {one[key]!r}"
+
+
+_OPTION = re.compile(r"(?<=\s)--?[A-Za-z][\w-]*")
+
+
+def _option(rng: random.Random, base: Base, content: Content) -> str:
+    """Turn an option of a command into another one, or leave it out."""
+    places = [
+        (one, key, match)
+        for one, name in _statements(content)
+        for key in (name, "code")
+        for match in _OPTION.finditer(one.get(key) or "")
+        if key == "code" or one[key][: match.start()].count("`") % 2
+    ]
+    if not places:
+        return ""
+    one, key, match = rng.choice(places)
+    flag = match.group()
+    last = flag[-1]
+    others = [
+        flag.swapcase() if len(flag) == 2 else f"{flag}x",
+        flag[:-1] + rng.choice([letter for letter in "abcdefgiklmnopqrstuvxyz" if letter != last.lower()]),
+        "",
+    ]
+    other = rng.choice(
+        [one_ for one_ in others if not one_ or not re.search(rf"(?<![\w-]){re.escape(one_)}(?![\w-])", _quotes(one))]
+    )
+    return _put(one, key, match, other)
 
 
 def _put(statement: Content, key: str, match: re.Match[str], other: str) -> str:
@@ -292,6 +373,9 @@ KINDS: Mapping[str, Mutation] = {
     "path": _path,
     "product": _product,
     "turned round": _turned,
+    "unit": _unit,
+    "comparator": _comparator,
+    "option": _option,
 }
 
 
@@ -304,7 +388,7 @@ def mutations(bases: Sequence[Base], count: int, seed: int) -> Iterator[Mutated]
     while made < count and tries < 200 * count:
         name = names[tries % len(names)]
         tries += 1
-        base = rng.choice(bases)
+        base = bases[tries // len(names) % len(bases)] if made < count // 2 else rng.choice(bases)
         content = copy.deepcopy(base.content)
         what = KINDS[name](rng, base, content)
         if not what or content == base.content or (content["topic"], what) in seen:

@@ -37,5 +37,46 @@ def test_the_same_or_another_thing_does_not(one: str, other: str) -> None:
     assert pairs(one, other) == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Transaction pooling supports prepared statements.",
+            "Transaction pooling does not support prepared statements.",
+        ),
+        (
+            "The update of the firmware clears the stored keys.",
+            "The update of the firmware never clears the stored keys.",
+        ),
+        ("By default the service is enabled on a new host.", "By default the service is disabled on a new host."),
+        ("The client encrypts the ticket before it is sent.", "The client decrypts the ticket before it is sent."),
+        (
+            "Der Neustart löscht die Warteschlange des Servers.",
+            "Der Neustart löscht die Warteschlange des Servers nicht.",
+        ),
+        ("Die Sicherung läuft bei geöffneter Datenbank.", "Die Sicherung läuft bei geschlossener Datenbank."),
+        ("Der Dienst ist ab Werk aktiviert und erreichbar.", "Der Dienst ist ab Werk deaktiviert und erreichbar."),
+    ],
+)
+def test_the_contrary_contradicts(one: str, other: str) -> None:
+    assert pairs(one, other) == 1
+    assert pairs(other, one) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("By default the service is not enabled on a new host.", "By default the service is disabled on a new host."),
+        ("Transaction pooling supports prepared statements.", "Session pooling does not support advisory locks."),
+        ("The client encrypts the ticket before it is sent.", "The server decrypts the ticket after it was received."),
+        ("The queue is full.", "The queue is not full."),
+        ("Der Dienst ist nicht aktiviert und nicht erreichbar.", "Der Dienst ist deaktiviert und nicht erreichbar."),
+        ("Die Sicherung läuft bei geöffneter Datenbank.", "Die Prüfung läuft bei geschlossener Datenbank."),
+    ],
+)
+def test_another_wording_or_another_thing_does_not(one: str, other: str) -> None:
+    assert pairs(one, other) == pairs(other, one) == 0
+
+
 def test_one_publisher_does_not_contradict_itself() -> None:
     assert pairs("A ticket is valid for 10 hours.", "A ticket is valid for 24 hours.", publisher="A") == 0

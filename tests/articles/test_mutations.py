@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,9 +118,41 @@ def test_the_checkers_words_are_those_of_the_text() -> None:
     ]
 
 
-def _shares(folder: Path, count: int, seed: int) -> tuple[Counter[str], dict[str, float], list[str]]:
+def _statements(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every object with citations, wherever it stands: found here without the mutations' own walk."""
+    found = [content] if "citations" in content else []
+    for value in content.values():
+        for one in value if isinstance(value, list) else [value]:
+            found += _statements(one) if isinstance(one, dict) else []
+    return found
+
+
+def test_a_mutation_is_wrong_and_no_accidental_truth() -> None:
+    """What was put in does not stand in the citation; where something was only taken out, that was a "not"."""
+    before = {base.content["topic"]: base for base in bases()}
+    kinds = set()
+    for one in mutations(bases(), 130, 11):
+        old = [json.dumps(part) for part in _statements(before[one.content["topic"]].content)]
+        new = [part for part in _statements(one.content) if json.dumps(part) not in old]
+        assert len(new) == 1, one.what
+        (changed,) = new
+        said = " ".join(str(changed.get(key, "")) for key in ("text", "description", "code"))
+        quotes = " ".join(citation["quote"] for citation in changed["citations"])
+        added = set(re.findall(r"[\w.-]+", said.casefold())) - set(re.findall(r"[\w.-]+", quotes.casefold()))
+        mine, theirs = (len(re.findall(DENYING, text, re.IGNORECASE)) for text in (said, quotes))
+        dropped = len(said.split()) < len(quotes.split())
+        assert added or mine != theirs or (dropped and one.kind == "option"), one.what
+        kinds.add(one.kind)
+    assert kinds >= set(KINDS) - {"unit", "option"}
+
+
+DENYING = r"\b(?:not|no|never|without|cannot|nicht|nie|ohne|kein\w*)\b"
+
+
+def _shares(folder: Path, count: int, seed: int) -> tuple[Counter[str], dict[str, Counter[str]], list[str]]:
+    """Return how many of each kind were made, how many of each either noticed, and what was missed."""
     made: Counter[str] = Counter()
-    noticed: Counter[str] = Counter()
+    noticed: dict[str, Counter[str]] = {"gates": Counter(), "checker": Counter()}
     missed = []
     for one in mutations(bases(), count, seed):
         made[one.kind] += 1
@@ -125,26 +160,32 @@ def _shares(folder: Path, count: int, seed: int) -> tuple[Counter[str], dict[str
             ("gates", noticed_by_gates(one, EMBEDDER)),
             ("checker", noticed_by_checker(one, folder)),
         ):
-            noticed[name] += hit
+            noticed[name][one.kind] += hit
             if not hit:
                 missed.append(f"{name}, {one.kind}: {one.what}")
-    return made, {name: noticed[name] / made.total() for name in ("gates", "checker")}, missed
+    return made, noticed, missed
 
 
 def test_forty_mutations_are_noticed(folder: Path) -> None:
-    made, shares, missed = _shares(folder, 40, 7)
+    made, noticed, missed = _shares(folder, 40, 7)
     assert made.total() == 40
-    assert shares["checker"] == 1.0, missed
-    assert shares["gates"] >= 0.97, missed
+    assert noticed["checker"] == made, missed
+    assert noticed["gates"].total() >= 39, missed
 
 
 @pytest.mark.slow
 def test_of_five_hundred_mutations_99_in_a_hundred_are_noticed(folder: Path) -> None:
-    made, shares, missed = _shares(folder, 500, 1)
-    print(f"{made.total()} mutations {dict(made)}: {shares}")
+    made, noticed, missed = _shares(folder, 500, 1)
+    print(f"{made.total()} mutations")
+    print(
+        "\n".join(
+            f"{kind:<16} {made[kind]:>4} {noticed['gates'][kind]:>4} {noticed['checker'][kind]:>4}" for kind in KINDS
+        )
+    )
     print("\n".join(missed))
     assert made.total() == 500
     assert set(made) == set(KINDS)
     assert min(made.values()) >= 5
-    assert shares["gates"] >= 0.99, missed
-    assert shares["checker"] >= 0.99, missed
+    for name in ("gates", "checker"):
+        assert noticed[name].total() >= 0.99 * made.total(), missed
+        assert all(noticed[name][kind] >= 0.99 * made[kind] for kind in KINDS), missed

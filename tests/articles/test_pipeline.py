@@ -154,6 +154,43 @@ async def test_contradicting_sources_end_by_name_and_a_stronger_source_settles(s
         assert (await synthesis(store).run(request)).reason == reason
 
 
+@pytest.mark.parametrize(
+    ("topic", "language", "question", "said", "contrary"),
+    [
+        (
+            "PgBouncer transaction pooling",
+            "en",
+            "Which prepared statements does transaction pooling support?",
+            "Transaction pooling supports prepared statements of the client protocol.",
+            "Transaction pooling does not support prepared statements of the client protocol.",
+        ),
+        (
+            "Nordlicht-Spooler Neustart",
+            "de",
+            "Was geschieht mit der Warteschlange bei einem Neustart?",
+            "Ein Neustart leert die Warteschlange des Nordlicht-Spoolers.",
+            "Ein Neustart leert die Warteschlange des Nordlicht-Spoolers nicht.",
+        ),
+    ],
+)
+async def test_sources_that_deny_each_other_end_by_name(
+    store: Store, topic: str, language: str, question: str, said: str, contrary: str
+) -> None:
+    filler = {
+        "en": "PgBouncer is a connection pooler for PostgreSQL. A pooler keeps connections open for its clients.",
+        "de": "Der Nordlicht-Spooler ist ein Dienst für Druckaufträge. Er nimmt die Aufträge der Clients entgegen.",
+    }[language]
+    for second, contradicted in ((contrary, True), (said, False)):
+        texts = [
+            make(f"# {topic}\n\n{filler}\n\n{said}\n", number=1, title=topic, publisher="A"),
+            make(f"# {topic}\n\n{second}\n\n{filler}\n", number=2, title=topic, publisher="B"),
+        ]
+        stored = await recorded(store, texts)
+        request = SynthesisRequest(topic, (question,), language, stored, directives=(second,))
+        result = await synthesis(store).run(request)
+        assert (result.reason == "contradicting_sources") is contradicted
+
+
 async def test_a_planner_may_skip(store: Store) -> None:
     def skip(_request: Any, _honest: Any) -> ArticlePlan:
         return ArticlePlan(type="skip", reason="nothing here")
