@@ -26,28 +26,42 @@ SAMPLE = Path(__file__).parent.parent / "data" / "sample"
 GROUP = 100
 """Nodes of a background group, on average."""
 EDGES_A_NODE = 10
-ONSETS = "b br d dr f fl g gr h k kl kr l m n p pl pr qu r s sch sp st t tr v w z x".split()
-VOWELS = "a e i o u au ei ie".split()
-CODAS = "n r l s t x k m nd rt lk ns ft".split()
+
+
+def _words(text: str, between: str = " ") -> list[str]:
+    return text.split(between)
+
+
+ONSETS = _words("b br d dr f fl g gr h k kl kr l m n p pl pr qu r s sch sp st t tr v w z x")
+VOWELS = _words("a e i o u au ei ie")
+CODAS = _words("n r l s t x k m nd rt lk ns ft")
 PARTS = {
-    "de": (
+    "de": _words(
         "Spooler Anmeldedienst Druckserver Zertifikatsdienst Lagerterminal Netzlaufwerk Replikat Kalenderabgleich "
         "Verteiler Schnittstelle Sicherungsagent Archivsystem Funkzelle Bandroboter Rechteverwaltung Lizenzserver"
-    ).split(),
-    "en": (
+    ),
+    "en": _words(
         "spooler gateway broker indexer scheduler keystore mailflow replica agent connector dispatcher resolver "
         "archiver balancer watchdog exporter"
-    ).split(),
+    ),
+}
+ASIDES = {
+    "de": _words(
+        "um 10:30 Uhr|seit 3 Tagen|in Raum 214|am 12. März|bei 40 Plätzen|nach 15 Minuten|zum 1. Quartal", "|"
+    ),
+    "en": _words("at 9:15|for 3 days|in room 214|since 12 March|on 40 desks|after 15 minutes|by 2026", "|"),
 }
 FAULTS = {
-    "de": (
+    "de": _words(
         "startet nach dem Wechsel nicht|bricht beim Abgleich ab|verliert die Verbindung|bleibt beim Anmelden stehen|"
-        "zeigt leere Listen|meldet einen vollen Puffer|antwortet zu langsam|verwirft Nachrichten|legt Kopien doppelt an"
-    ).split("|"),
-    "en": (
+        "zeigt leere Listen|meldet einen vollen Puffer|antwortet zu langsam|verwirft Nachrichten|legt Kopien doppelt an",
+        "|",
+    ),
+    "en": _words(
         "does not start after the move|drops the connection|stops during the handover|shows empty lists|"
-        "reports a full buffer|answers too slowly|discards messages|writes copies twice|loses its lock"
-    ).split("|"),
+        "reports a full buffer|answers too slowly|discards messages|writes copies twice|loses its lock",
+        "|",
+    ),
 }
 
 
@@ -123,6 +137,8 @@ class _Writer:
                     words[-1] += random.choice((".", ".", ".", ",", ":", " -"))
                 left, word = random.randint(6, 16), random.choice(self.starts[language])
                 word = word.capitalize()
+            elif random.random() < 1 / 40:
+                word = random.choice(ASIDES[language])
             elif random.random() < 1 / 30:
                 word = self.words[int(len(self.words) * random.random() ** 3)]
             else:

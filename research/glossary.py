@@ -1,4 +1,4 @@
-"""The ordinary words of the trade in the other language, because a German ticket is often answered by an English page."""
+"""The ordinary words of the trade in the other language: an English page often answers a German ticket."""
 
 from __future__ import annotations
 

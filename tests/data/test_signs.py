@@ -14,7 +14,7 @@ from data.identifiers import Identifier, identifiers
 from data.signs import signs_of
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
-PIECES = """
+WRITTEN = """
     CVE-2024-3094 cve 2021-44228 T1059.001 TA0001 MSKB5034441 KB-Artikel 5034441 knowledge base article 5034441 RFC 5321
     MS17-010 GHSA-jfh8-c2jp-5v3q DSA-5555-1 CWE-79 CAPEC-112 WID-SEC-2024-0815 ADV990001 ORA-12154 AADSTS50076 SP2-0734
     WFLYSRV0049 WFLYCTL013456 SQLSTATE HY000 08P01 SQLSTATE[42P01] SQL30081N %LINK-3-UPDOWN error[E0277] CS0246: C2065:
@@ -23,10 +23,11 @@ PIECES = """
     Fehler 809 Druckerfehler 0x6d9 error code: -2147024891 2147942405 exit code 1603 Fehlercode 49.4C02 M7111-1331
     809er-Fehler 619-error RC=8 rc 2 err 13 errno 2 msg 602 Rückgabewert 3010 return value 5 DPF-01009
     INC-204511 ERR_CONNECTION_RESET STATUS_ACCESS_DENIED NXDOMAIN servfail ENOENT KERNEL_DATA_INPAGE_ERROR
-    Windows 11 23H2 windows server 2019 R2 Office XP office 365 Exchange 2016 CU23 Ubuntu 22.04 LTS Oracle 19c nginx 1.25.3
-    postfix v3.7 v2.4.1 version 1.18 Firefox 115 SMBv1 IKEv2 Java 17 .NET 4.8 1.2.2024 10.20.4.15 10:30 ſtatus 401
+    Windows 11 23H2 windows server 2019 R2 Office XP office 365 Exchange 2016 CU23 Ubuntu 22.04 LTS Oracle 19c
+    nginx 1.25.3 postfix v3.7 v2.4.1 version 1.18 Firefox 115 SMBv1 IKEv2 Java 17 .NET 4.8 1.2.2024 10.20.4.15 10:30 ſtatus 401
     ERROR ſTOP ıis 10 Kernel 5.10 ٣٤٥ Fehler ٨٠٩ CVE‑2024‑3094 CVE–2024–3094 „Fehler“ 0301234567 Seite 3 von 12 100 %
-""".split()
+"""
+PIECES = WRITTEN.split()
 
 
 def exhaustively(text: str) -> tuple[Identifier, ...]:
