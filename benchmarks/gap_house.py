@@ -54,7 +54,7 @@ ASIDES = {
 FAULTS = {
     "de": _words(
         "startet nach dem Wechsel nicht|bricht beim Abgleich ab|verliert die Verbindung|bleibt beim Anmelden stehen|"
-        "zeigt leere Listen|meldet einen vollen Puffer|antwortet zu langsam|verwirft Nachrichten|legt Kopien doppelt an",
+        "zeigt leere Listen|meldet einen vollen Puffer|antwortet zu langsam|verwirft Nachrichten|doppelt jede Kopie",
         "|",
     ),
     "en": _words(

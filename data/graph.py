@@ -2,64 +2,67 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection, select
 
 from data.asked import asked_topics
 from data.edges import EdgeArrays, edge_arrays
 from data.models import ArticleState, EdgeKind, NodeKind, RelationType
-from data.nodes import NodeContent, all_contents
+from data.readings import NodeReading, later_text, load_readings
 from data.schema import edge, node
 from data.tasks import KnownArticle, TaskRequest, known_articles
 
-__all__ = ["GraphSnapshot", "load_graph"]
+__all__ = ["GraphSnapshot", "LaterText", "load_graph"]
+
+LaterText = Callable[[Iterable[NodeKind]], Iterable[tuple[str, str]]]
+"""Given kinds, the (node id, text behind what was read of its body) of the nodes whose body goes on there."""
+
+
+def _nothing_later(_: Iterable[NodeKind]) -> Iterable[tuple[str, str]]:
+    return ()
+
+
+def _no_edges() -> EdgeArrays:
+    return EdgeArrays([], array("i"), array("i"), array("d"))
 
 
 @dataclass(frozen=True, slots=True)
 class GraphSnapshot:
-    """What a scan sees at `now`. `nodes` are active, without external evidence, in order of id.
+    """What a scan sees at `now`. `nodes` are active, read, without external evidence, in order of what they say.
 
-    `vectors` are the vector edges as (place, place, weight) into `nodes`, smaller place first, `relations` the
-    relations likewise; `articles` are those a person approved; `contradicted` holds the ids of articles whose
-    node another one contradicts.
+    `vectors` are the vector edges, `relations` the relations, both between active nodes by id; `articles` are those a
+    person approved; `contradicted` holds the ids of articles whose node another one contradicts. `later` reads from
+    the same snapshot, and only as long as it is open.
     """
 
     now: datetime
-    nodes: tuple[NodeContent, ...]
-    vectors: tuple[tuple[int, int, float], ...] = ()
-    relations: tuple[tuple[int, int], ...] = ()
+    nodes: tuple[NodeReading, ...]
+    vectors: EdgeArrays = field(default_factory=_no_edges)
+    relations: EdgeArrays = field(default_factory=_no_edges)
     articles: tuple[KnownArticle, ...] = ()
     contradicted: frozenset[str] = field(default_factory=frozenset)
     asked: tuple[TaskRequest, ...] = ()
+    later: LaterText = _nothing_later
 
 
-def load_graph(conn: Connection, now: datetime) -> GraphSnapshot:
-    """Return the graph as it stands (large: use `read_bulk`)."""
-    kinds = [kind for kind in NodeKind if kind is not NodeKind.EVIDENCE]
-    nodes = tuple(all_contents(conn, kinds=kinds))
-    place = {content.id: index for index, content in enumerate(nodes)}
+def load_graph(conn: Connection, now: datetime, *, reader: str, read_chars: int) -> GraphSnapshot:
+    """Return the graph as it stands and as `reader` has read it, `read_chars` of each body (large: use `read_bulk`)."""
     approved = (ArticleState.APPROVED, ArticleState.PUBLISHED)
     return GraphSnapshot(
         now=now,
-        nodes=nodes,
-        vectors=tuple(_weighted(edge_arrays(conn, [EdgeKind.VECTOR]), place)),
-        relations=tuple((a, b) for a, b, _ in _weighted(edge_arrays(conn, [EdgeKind.RELATION]), place)),
+        nodes=tuple(load_readings(conn, reader)),
+        vectors=edge_arrays(conn, [EdgeKind.VECTOR]),
+        relations=edge_arrays(conn, [EdgeKind.RELATION]),
         articles=tuple(article for article in known_articles(conn) if article.state in approved),
         contradicted=_contradicted(conn),
         asked=tuple(asked_topics(conn)),
+        later=partial(later_text, conn, start=read_chars),
     )
-
-
-def _weighted(arrays: EdgeArrays, place: dict[str, int]) -> list[tuple[int, int, float]]:
-    """Return the edges between nodes that are in `place`, smaller place first, in order."""
-    found = []
-    for source, target, weight in zip(arrays.sources, arrays.targets, arrays.weights, strict=True):
-        a, b = place.get(arrays.ids[source]), place.get(arrays.ids[target])
-        if a is not None and b is not None and a != b:
-            found.append((min(a, b), max(a, b), weight))
-    return sorted(found)
 
 
 def _contradicted(conn: Connection) -> frozenset[str]:

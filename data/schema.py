@@ -50,6 +50,7 @@ __all__ = [
     "metadata",
     "neighbour",
     "node",
+    "node_reading",
     "node_text",
     "pair_decision",
     "position",
@@ -164,6 +165,21 @@ position = Table(
     Column("y", Float(53), nullable=False),
     Column("z", Float(53), nullable=False),
     Column("updated_at", Moment, nullable=False),
+)
+
+# What the research reads in a node's label and body, packed by `research.reading` (its texts are nobody else's affair);
+# `reader` names the reader and its settings, so that another one reads again.
+node_reading = Table(
+    "node_reading",
+    metadata,
+    Column("node_id", Text, ForeignKey("node.id", ondelete="CASCADE"), primary_key=True),
+    Column("content_hash", Text, nullable=False),
+    Column("reader", Text, nullable=False),
+    Column("chars", Integer, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("named", Text, nullable=False),
+    Column("terms", Text, nullable=False),
 )
 
 lock = Table(

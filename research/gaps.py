@@ -1,21 +1,16 @@
-"""What a gap is, and the graph as the finders of gaps look at it (spec 05). Pure."""
+"""What a gap is, and the thresholds by which one is seen (spec 05). Pure."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from data.graph import GraphSnapshot
 from data.models import ArticleType, NodeKind
-from research.communities import find_communities
 from research.duplicates import DuplicatePolicy
 from research.private import DEFAULT_POLICY, GuardPolicy
-from research.wording import Rarity, Reading, read_node
 
-__all__ = ["KINDS", "REFERENCES", "GraphView", "Opportunity", "OpportunityPolicy"]
+__all__ = ["KINDS", "REFERENCES", "Opportunity", "OpportunityPolicy"]
 
 KINDS: Final = ("asked", "stale", "missing_reference", "uncovered_cluster", "orphan", "weak_bridge")
 
@@ -65,40 +60,3 @@ class Opportunity:
     questions: tuple[str, ...] = ()
     """What was asked literally, for the kinds `asked` and `stale`."""
     article_type: ArticleType | None = None
-
-
-class GraphView:
-    """A snapshot taken apart once: readings of the nodes, neighbours, communities."""
-
-    def __init__(self, graph: GraphSnapshot, policy: OpportunityPolicy) -> None:
-        self.graph = graph
-        self.policy = policy
-        self.readings = [read_node(node, policy.privacy) for node in graph.nodes]
-        self.rarity = Rarity(self.readings)
-        self.edges: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        for a, b, weight in graph.vectors:
-            self.edges[a].append((b, weight))
-            self.edges[b].append((a, weight))
-        self.related = frozenset(place for pair in graph.relations for place in pair)
-        strong = [edge for edge in graph.vectors if edge[2] >= policy.cluster_min_weight]
-        bound = [*strong, *((a, b, 1.0) for a, b in graph.relations)]
-        self.communities = [
-            members
-            for members in find_communities(len(graph.nodes), bound, resolution=policy.resolution)
-            if len(members) > 1
-        ]
-
-    def central_first(self, places: Iterable[int]) -> list[int]:
-        """Return nodes by the weight they have among each other, heaviest first, then by place."""
-        among = set(places)
-        weight = {place: sum(w for other, w in self.edges[place] if other in among) for place in among}
-        return sorted(among, key=lambda place: (-weight[place], place))
-
-    def seeds(self, readings: Sequence[Reading]) -> tuple[str, ...]:
-        """Return the ids of the first few nodes, sorted."""
-        return tuple(sorted(reading.node.id for reading in readings[: self.policy.max_seeds]))
-
-    def answers(self, place: int) -> bool:
-        """Return whether the node is a reference with something in it."""
-        node = self.graph.nodes[place]
-        return node.kind in REFERENCES and len(node.body) >= self.policy.reference_min_chars

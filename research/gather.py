@@ -29,10 +29,10 @@ from research.duplicates import merge_questions, same_topic
 from research.gate import Assessment, shingles
 from research.guard import GuardPolicy, guard_query
 from research.hits import FetchBudget, ReadResult, ReadText, Shortfall
+from research.labels import public_label
 from research.private import DEFAULT_POLICY
 from research.search.base import SearchState
 from research.topic import Require
-from research.wording import public_label
 
 __all__ = ["GatherPolicy", "Gathered", "Gatherer", "Reader", "Report"]
 

@@ -10,13 +10,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from data.asked import forget_asked
+from data.collecting import no_collections
 from data.events import SCAN_STARTED
-from data.graph import GraphSnapshot, load_graph
+from data.graph import load_graph
 from data.models import Event, Scan, ScanDecision, TaskOrigin
+from data.nodes import nodes_by_ids
 from data.progress import Progress, silent
 from data.scans import record_scan, rejections_since
 from data.store import Store
@@ -32,13 +34,15 @@ from research.admission import (
     request_shape,
 )
 from research.duplicates import dedupe_key
+from research.labels import public_label
 from research.opportunities import Opportunity, OpportunityPolicy, find
 from research.plan import RESEARCH_PLAN, ResearchPlan, ResearchPlanRequest, SeedView
 from research.queue import ResearchQueue
+from research.read_nodes import read_nodes, reader_name
+from research.reading import BODY_READ
 from research.reasoner import Reasoner, ReasonerError
-from research.wording import public_label
 
-__all__ = ["PLAN_FAILED", "ScanPolicy", "scan"]
+__all__ = ["PLAN_FAILED", "ScanPolicy", "look", "scan"]
 
 PLAN_FAILED: Final = "plan_failed"
 WAIT_FOR_BUDGET: Final = "wait_for_next_utc_day_or_finish_queue"
@@ -98,15 +102,13 @@ async def scan(
     started = store.clock.now()
     await store.log(Event(SCAN_STARTED, {"at": started.isoformat()}))
     await queue.consolidate(actor="scanner")
-    graph = await store.read_bulk(load_graph, started)
-    gaps = await asyncio.to_thread(find, graph, policy.opportunities)
-    progress("opportunities", len(gaps), len(gaps))
+    gaps = await look(store, policy.opportunities, started, progress)
     budget = await queue.budget()
     verdicts: list[_Verdict] = []
     planned = 0
     if budget.remaining > 0:
         room = budget.remaining if limit is None else min(limit, budget.remaining)
-        run = await _Run.begin(store, queue, reasoner, policy, graph, directives)
+        run = await _Run.begin(store, queue, reasoner, policy, started, directives)
         judged = await asyncio.to_thread(run.judge, gaps)
         for number, (gap, first) in enumerate(zip(gaps, judged, strict=True)):
             verdicts.append(await run.decide(gap, first, room=run.planned < room))
@@ -138,14 +140,30 @@ async def scan(
     return finished
 
 
+async def look(
+    store: Store, policy: OpportunityPolicy, now: datetime, progress: Progress = silent
+) -> list[Opportunity]:
+    """Return the gaps of the graph as it stands, best first; what has changed is read first, all off the event loop."""
+    await read_nodes(store, policy.privacy, progress=progress)
+    gaps = await store.read_bulk(_find, policy, now)
+    progress("opportunities", len(gaps), len(gaps))
+    return gaps
+
+
+def _find(conn: Any, policy: OpportunityPolicy, now: datetime) -> list[Opportunity]:
+    with no_collections():
+        graph = load_graph(conn, now, reader=reader_name(policy.privacy), read_chars=BODY_READ)
+        return find(graph, policy)
+
+
 @dataclass(slots=True)
 class _Run:
     """One scan with budget: what it knows, and how many candidates it has put to the planner."""
 
+    store: Store
     queue: ResearchQueue
     reasoner: Reasoner
     policy: ScanPolicy
-    graph: GraphSnapshot
     directives: tuple[str, ...]
     snapshot: QueueSnapshot
     refused: dict[str, str]
@@ -159,13 +177,13 @@ class _Run:
         queue: ResearchQueue,
         reasoner: Reasoner,
         policy: ScanPolicy,
-        graph: GraphSnapshot,
+        now: datetime,
         directives: Sequence[str],
     ) -> _Run:
-        snapshot = await store.read_bulk(load_snapshot, graph.now, queue.policy.history)
-        earlier = await store.read(rejections_since, graph.now - policy.planner_memory, PLANNER_REFUSED)
+        snapshot = await store.read_bulk(load_snapshot, now, queue.policy.history)
+        earlier = await store.read(rejections_since, now - policy.planner_memory, PLANNER_REFUSED)
         refused = {dedupe_key(past.topic, past.seeds): past.rejection_reason or "" for past in earlier}
-        return cls(queue, reasoner, policy, graph, tuple(directives), snapshot, refused)
+        return cls(store, queue, reasoner, policy, tuple(directives), snapshot, refused)
 
     def judge(self, gaps: Sequence[Opportunity]) -> list[EnqueueDecision]:
         """Judge all gaps on what the scan has read, to spare the planner. Computing: call it in a thread."""
@@ -199,7 +217,7 @@ class _Run:
     async def _plan(self, gap: Opportunity) -> _Verdict:
         self.planned += 1
         try:
-            plan = await self.reasoner.ask(RESEARCH_PLAN, self._question(gap))
+            plan = await self.reasoner.ask(RESEARCH_PLAN, await self._question(gap))
         except ReasonerError as error:
             self.planner_down = error.retryable
             return _rejected(PLAN_FAILED)
@@ -207,12 +225,12 @@ class _Run:
             return _Verdict("rejected", plan.reason or "not_worthwhile", PLANNER_REFUSED)
         return await self._enqueue(self._request(gap, plan))
 
-    def _question(self, gap: Opportunity) -> ResearchPlanRequest:
-        by_id = {node.id: node for node in self.graph.nodes if node.id in gap.seeds}
+    async def _question(self, gap: Opportunity) -> ResearchPlanRequest:
+        by_id = await self.store.read(nodes_by_ids, gap.seeds)
         seeds = tuple(
             SeedView(label=by_id[seed].label, kind=by_id[seed].kind, body=by_id[seed].body[:_BODY])
             for seed in gap.seeds
-            if seed in by_id
+            if seed in by_id and by_id[seed].active
         )
         return ResearchPlanRequest(
             kind=gap.kind,

@@ -8,46 +8,24 @@ affair, it is the shared identifier with the most telling words the labels share
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from data.nodes import NodeContent
-from data.text import Identifier, detect_language, fold, identifiers, normalise, stem, terms
-from research.private import DEFAULT_POLICY, GuardPolicy, private_tokens
+from data.readings import NodeReading
+from data.text import Identifier, detect_language, fold, identifiers, terms
+from research.reading import Reading, read_topic, unpacked_keys
 from research.vocabulary import GENERIC_WEIGHT, word_weight
 
 __all__ = [
     "Rarity",
-    "Reading",
     "Topic",
     "majority_language",
     "names_a_subject",
-    "public_label",
-    "read_node",
-    "read_topic",
     "shared_topic",
 ]
 
-_LEADING: Final = re.compile(
-    r"^(?:(?:re|aw|wg|fw|fwd|antwort|weiterleitung)\s*:\s*|(?:runbook|how-?to|anleitung|faq|kb|ticket|incident|störung)\s*:\s*"
-    r"|(?:(?:kapitel|chapter|abschnitt|section|anhang|appendix)\s+)?(?:(?:[A-Z]|\d{1,3})(?:\.\d{1,3})+\.?|\d{1,3}\.|\d{1,3}\s[-–])\s+"
-    r"|\[[^\]]{0,40}\]\s*|[!*#>.\-–•\s]+)+",
-    re.IGNORECASE,
-)
-_TRAILING: Final = re.compile(r"[\s!?.,;:*\-–(]+$")
-_DANGLING: Final = re.compile(
-    r"(?:\s+(?:in|an|am|im|bei|beim|auf|von|mit|for|of|at|on|to|from|with|the|der|die|das|den|dem))+$"
-)
-_SPACED: Final = re.compile(r"\s+([,;:.])")
-_WORD: Final = re.compile(r"[^\W_]+")
-_LONGEST: Final = 110
-"""A topic of more characters is cut at a word: what comes last in a long ticket title is its circumstances."""
-BODY_READ: Final = 1_000
-"""Characters of a body that are read for terms and identifiers: a ticket names its subject at its beginning."""
 _OWN_AFFAIR: Final = 0.5
 """Share of a label's weight that the other seeds must confirm, or the label speaks of its own case alone."""
 _TELLING: Final = 8
@@ -56,108 +34,15 @@ _EXTRA: Final = 3
 """Telling words beside an identifier: four words find the subject, more of them find only the house."""
 
 
-def public_label(label: str, privacy: GuardPolicy = DEFAULT_POLICY) -> str:
-    """Return a label as it may be shown outside: private tokens, mail prefixes and shouting marks off, not too long.
-
-    A preposition goes with the private word that it leads to: "full on srv-a.corp, again" is "full, again".
-    """
-    shown = " ".join(normalise(label).split())
-    while found := private_tokens(shown, privacy):
-        for token in reversed(found):
-            start, end = _whole_words(shown, token.start, token.end)
-            shown = f"{_DANGLING.sub('', shown[:start].rstrip())} {shown[end:]}"
-        shown = _SPACED.sub(r"\1", " ".join(shown.split()))
-    shown = _LEADING.sub("", shown)
-    if len(shown) > _LONGEST:
-        shown = _DANGLING.sub("", shown[:_LONGEST].rsplit(" ", 1)[0])
-    return _TRAILING.sub("", shown)
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span to the white space around it, punctuation at its end left out."""
-    while start > 0 and not text[start - 1].isspace():
-        start -= 1
-    tail = end
-    while tail < len(text) and not text[tail].isspace():
-        tail += 1
-    return start, tail if text[end:tail].strip(",;:.") else end
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One node, read: what its public label and the beginning of its body speak of. Get one from `read_node`."""
-
-    node: NodeContent
-    label: str
-    """The public label."""
-    label_stems: Mapping[str, str]
-    """Stems of the label's terms, identifiers left out, each with the word as it is written there."""
-    label_identifiers: tuple[Identifier, ...]
-    identifiers: Mapping[str, Identifier]
-    """Identifiers of label and body by value."""
-    keys: frozenset[str]
-    """Stems and identifier values of label and body."""
-
-    @property
-    def label_keys(self) -> Mapping[str, str]:
-        """All that the label says: its stems, and the values of its identifiers, each as it is written there."""
-        return {**{item.value: item.text for item in self.label_identifiers}, **self.label_stems}
-
-    def body_tail(self) -> str:
-        """Return what of the body was not read."""
-        return self.node.body[BODY_READ:]
-
-
-def read_node(node: NodeContent, privacy: GuardPolicy = DEFAULT_POLICY) -> Reading:
-    """Read a node. What a text speaks of is kept for the next scan: most nodes are the same then."""
-    label, label_stems, label_identifiers = _read_label(node.label, privacy)
-    found, body_keys = _read_body(node.body[:BODY_READ])
-    named = {item.value: item for item in reversed((*label_identifiers, *found))}
-    return Reading(node, label, label_stems, label_identifiers, named, body_keys | {*label_stems, *named})
-
-
-def read_topic(node: NodeContent, topic: str) -> Reading:
-    """Read a topic as if it were the label of a node without a body."""
-    stems, found = _stems_of(topic), identifiers(topic)
-    named = {item.value: item for item in found}
-    return Reading(node, topic, stems, found, named, frozenset({*stems, *named}))
-
-
-@lru_cache(maxsize=16_384)
-def _read_label(label: str, privacy: GuardPolicy) -> tuple[str, Mapping[str, str], tuple[Identifier, ...]]:
-    public = public_label(label, privacy)
-    return public, _stems_of(public), identifiers(public)
-
-
-@lru_cache(maxsize=8_192)
-def _read_body(head: str) -> tuple[tuple[Identifier, ...], frozenset[str]]:
-    head = normalise(head)
-    return identifiers(head), frozenset(_stem(term) for term in terms(head, "und"))
-
-
-def _stems_of(label: str) -> Mapping[str, str]:
-    inside = {_stem(term) for term in terms(label, "und")}
-    written: dict[str, str] = {}
-    for word in _WORD.findall(label):
-        key = _stem(word)
-        if key in inside:
-            written.setdefault(key, word)
-    return written
-
-
-def _stem(word: str) -> str:
-    return stem(stem(fold(word), "de"), "en")
-
-
 class Rarity:
     """How telling a stem or an identifier is: rare in the graph, and a name rather than a word of the trade."""
 
-    def __init__(self, readings: Iterable[Reading]) -> None:
+    def __init__(self, nodes: Iterable[NodeReading]) -> None:
         self._nodes = 0
         self._seen: Counter[str] = Counter()
-        for reading in readings:
+        for node in nodes:
             self._nodes += 1
-            self._seen.update(reading.keys)
+            self._seen.update(unpacked_keys(node))
 
     def weight(self, key: str, word: str) -> float:
         """Return the weight of a key that is written as `word`: greater is more telling, never 0."""

@@ -23,8 +23,9 @@ WRITTEN = """
     Fehler 809 Druckerfehler 0x6d9 error code: -2147024891 2147942405 exit code 1603 Fehlercode 49.4C02 M7111-1331
     809er-Fehler 619-error RC=8 rc 2 err 13 errno 2 msg 602 Rückgabewert 3010 return value 5 DPF-01009
     INC-204511 ERR_CONNECTION_RESET STATUS_ACCESS_DENIED NXDOMAIN servfail ENOENT KERNEL_DATA_INPAGE_ERROR
-    Windows 11 23H2 windows server 2019 R2 Office XP office 365 Exchange 2016 CU23 Ubuntu 22.04 LTS Oracle 19c
-    nginx 1.25.3 postfix v3.7 v2.4.1 version 1.18 Firefox 115 SMBv1 IKEv2 Java 17 .NET 4.8 1.2.2024 10.20.4.15 10:30 ſtatus 401
+    Windows 11 23H2 windows server 2019 R2 Office XP Exchange 2016 CU23 Ubuntu 22.04 LTS Oracle 19c
+    nginx 1.25.3 postfix v3.7 v2.4.1 version 1.18 Firefox 115 SMBv1 IKEv2 Java 17 .NET 4.8
+    1.2.2024 10.20.4.15 10:30 ſtatus 401
     ERROR ſTOP ıis 10 Kernel 5.10 ٣٤٥ Fehler ٨٠٩ CVE‑2024‑3094 CVE–2024–3094 „Fehler“ 0301234567 Seite 3 von 12 100 %
 """
 PIECES = WRITTEN.split()

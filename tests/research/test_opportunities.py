@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from data.edges import EdgeArrays
 from data.graph import GraphSnapshot
 from data.models import ArticleState, ArticleType, NodeKind
 from data.nodes import NodeContent
 from data.tasks import KnownArticle, TaskRequest
 from research.communities import find_communities
 from research.intent import expected_type
+from research.labels import public_label
 from research.opportunities import KINDS, Opportunity, OpportunityPolicy, find
 from research.plan import RESEARCH_PLAN, ResearchPlan, ResearchPlanRequest, SeedView, plan_handlers, plan_research
 from research.questions import questions_for, subject_of
+from research.reading import BODY_READ, read_node
 from research.reasoner import prompt_text
-from research.wording import public_label
 
 NOW = datetime(2026, 1, 15, 8, 0, tzinfo=UTC)
 TICKET, SECTION, NOTE = NodeKind.TICKET, NodeKind.SECTION, NodeKind.NOTE
@@ -31,8 +35,33 @@ def node(name: str, kind: NodeKind, label: str, body: str = FILLER, language: st
     return NodeContent(f"n_{name}", kind, label, body, language, "", name)
 
 
-def graph(*nodes: NodeContent, edges: tuple[tuple[int, int, float], ...] = (), **more: object) -> GraphSnapshot:
-    return GraphSnapshot(NOW, nodes, edges, **more)  # type: ignore[arg-type]
+def columns(nodes: Sequence[NodeContent], edges: Iterable[tuple[int, int, float]]) -> EdgeArrays:
+    found = list(edges)
+    return EdgeArrays(
+        [one.id for one in nodes],
+        array("i", [a for a, _, _ in found]),
+        array("i", [b for _, b, _ in found]),
+        array("d", [weight for _, _, weight in found]),
+    )
+
+
+def graph(
+    *nodes: NodeContent,
+    edges: Iterable[tuple[int, int, float]] = (),
+    relations: Iterable[tuple[int, int]] = (),
+    **more: object,
+) -> GraphSnapshot:
+    def later(kinds: Iterable[NodeKind]) -> list[tuple[str, str]]:
+        return [(one.id, one.body[BODY_READ:]) for one in nodes if one.kind in kinds and len(one.body) > BODY_READ]
+
+    return GraphSnapshot(
+        NOW,
+        tuple(map(read_node, nodes)),
+        columns(nodes, edges),
+        columns(nodes, ((a, b, 1.0) for a, b in relations)),
+        later=later,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def gaps(snapshot: GraphSnapshot, kind: str, policy: OpportunityPolicy | None = None) -> list[Opportunity]:
@@ -146,7 +175,9 @@ def test_a_node_with_content_that_stands_alone_is_an_orphan() -> None:
         edges=((2, 3, 0.71),),
     )
     assert [gap.seeds for gap in gaps(snapshot, "orphan")] == [("n_a",)]
-    related = replace(snapshot, relations=((0, 2),))
+    related = replace(
+        snapshot, relations=EdgeArrays(["n_a", "n_c"], array("i", [0]), array("i", [1]), array("d", [1.0]))
+    )
     assert gaps(related, "orphan") == []
 
 
