@@ -23,8 +23,8 @@ _DROPPED: Final = re.compile(f"[\x00-\x08\x0e-\x1f\x7f-\x9f{INVISIBLE}]")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _GERMAN: Final = re.compile("[ -~äöüÄÖÜß]*")
-"""A line of plain German, as most texts here are: nothing in it needs normalising, and folding it is one table."""
-_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+"""A line of plain German, as most texts here are: nothing needs normalising, and only four letters folding."""
+_UMLAUTS: Final = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"))
 _BLANKS: Final = re.compile(r"\s+")
 _LETTERS: Final = str.maketrans({
     "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "oe", "đ": "d", "ł": "l", "ħ": "h",
@@ -54,7 +54,10 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     if _GERMAN.fullmatch(text):
-        return text.lower().translate(_UMLAUTS)
+        text = text.lower()
+        for letter, letters in _UMLAUTS:  # four passes, each a tenth of what `str.translate` takes
+            text = text.replace(letter, letters)
+        return text
     previous = ""
     while previous != text:  # two rounds for all but a few compatibility characters
         previous = text

@@ -12,12 +12,10 @@ from typing import Final
 
 from data.characters import fold, word_set
 from data.products import GENERIC_VERSION, NOT_A_PRODUCT, V_VERSION, WORD_VERSION, named_products
+from data.signs import Signs, beside, holds
 
 __all__ = [
-    "ADVISORIES",
     "DASH",
-    "ERROR_STARTS",
-    "PHRASE_STARTS",
     "SYMBOL_PARTS",
     "VENDOR_PREFIXES",
     "VENDOR_STARTS",
@@ -30,6 +28,9 @@ __all__ = [
     "events",
     "hexadecimal",
     "http_statuses",
+    "may_name_a_status",
+    "may_name_an_advisory",
+    "may_name_an_error",
     "named_codes",
     "smtp",
     "symbols",
@@ -281,7 +282,7 @@ _NUMBERED: Final = re.compile(r"\d\.\d")
 
 def versions(text: str) -> Iterator[Found]:
     """A product with its version, by the table of products; else by the form `name 1.2.3`, `name v1.2`, `v1.2.3`."""
-    for product in named_products(text.lower()):
+    for product in named_products(text):
         for match in product.pattern.finditer(text):
             version = " ".join(fold(match["version"]).replace(",", " ").replace("version ", "").split())
             if match.groupdict().get("update"):
@@ -309,21 +310,40 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 # What stands in every text in which the finders of these names find something.
-ADVISORIES: Final = _pieces(
-    "ghsa dsa dla usn glsa vmsa rhsa rhba alsa elsa suse-su fg-ir ctx cwe- capec- wid-sec- adv "
-    "ms0 ms1 ms2 ms3 ms4 ms5 ms6 ms7 ms8 ms9"
-)
 VENDOR_STARTS: Final = _pieces(
     "ORA TNS PLS RMAN LRM NZE CRS PRVF PRCR SP2 EXP IMP OUI DPF DIM AADSTS MSB NETSDK NU LNK SQLCODE ABAP ADOP JBAS "
     "WFLY HHH WLS BEA CWWK SRVE ANR ANS BMC DFS IEC AMQ CVU VSM APPV SCCM CTX XDDS ESX MS"
 )
-PHRASE_STARTS: Final = (
-    "bad request", "unauthori", "forbidden", "not found", "method not", "request time", "conflict", "gone", "payload",
-    "too many", "internal server", "not implemented", "bad gateway", "service unavail", "gateway time", "moved perm",
-    "proxy auth",
-)  # fmt: skip
-ERROR_STARTS: Final = ("fehler", "err", "rc", "msg", "code", "status", "value", "wert")
 SYMBOL_PARTS: Final = _pieces(
     "ERR STATUS_ NXDOMAIN SERVFAIL VIOLATION EXCEPTION FAILURE FAILED INVALID DIED MISMATCH FAULT DENIED EACCES ENOENT "
     "ECONN ETIMEDOUT ENOSPC EPERM"
 )
+_ADVISORIES: Final = _pieces(
+    "dsa dla usn glsa vmsa rhsa rhba alsa elsa suse-su fg-ir ctx cwe- capec- wid-sec- adv "
+    "ms0 ms1 ms2 ms3 ms4 ms5 ms6 ms7 ms8 ms9"
+)
+_PHRASE_STARTS: Final = (
+    "bad request", "unauthori", "forbidden", "not found", "method not", "request time", "conflict", "gone", "payload",
+    "too many", "internal server", "not implemented", "bad gateway", "service unavail", "gateway time", "moved perm",
+    "proxy auth",
+)  # fmt: skip
+_status_before: Final = beside("http", "status", "antwort", "response", digits=3)
+_status_behind: Final = holds(*_PHRASE_STARTS, digits=3)
+_error_before: Final = beside("fehler", "err", "rc", "msg", "code", "status", "value", "wert")
+_error_behind: Final = holds("fehler", "error", digits=3)
+_advisory: Final = holds(*_ADVISORIES)
+
+
+def may_name_a_status(signs: Signs) -> bool:
+    """Tell whether a text may name an HTTP status: before the number, or behind it."""
+    return _status_before(signs) or _status_behind(signs)
+
+
+def may_name_an_error(signs: Signs) -> bool:
+    """Tell whether a text may name an error by number or code: before it, or behind it ("809er-Fehler")."""
+    return _error_before(signs) or _error_behind(signs)
+
+
+def may_name_an_advisory(signs: Signs) -> bool:
+    """Tell whether a text may name a security advisory; those of one form have no digit."""
+    return "ghsa" in signs.lowered or _advisory(signs)

@@ -14,7 +14,7 @@ from typing import Final
 from data import codes
 from data.characters import fold
 from data.codes import Finder, IdentifierClass
-from data.signs import Hint, holds, signs_of, writes
+from data.signs import Hint, beside, holds, signs_of, writes
 
 __all__ = ["Identifier", "IdentifierClass", "identifiers"]
 
@@ -90,7 +90,7 @@ _FINDERS: Final[tuple[tuple[Hint, Finder], ...]] = (
         codes.by_form(_C.RFC, r"(?<![\w-])RFCs?[- ]?(?P<a>[1-9]\d{1,4})(?!\w|[.,]\d|-\d)", lambda m: f"rfc {m['a']}"),
     ),
     (
-        holds(*codes.ADVISORIES, digits=0),
+        codes.may_name_an_advisory,
         codes.by_form(
             _C.VENDOR_CODE,
             r"(?<![\w-])(?:MS\d\d-\d{3}|GHSA(?:-[0-9a-z]{4}){3}|"
@@ -151,13 +151,13 @@ _FINDERS: Final[tuple[tuple[Hint, Finder], ...]] = (
         ),
     ),
     (lambda signs: signs.dotted or (signs.digits >= 3 and signs.any_of(("smtp", "lmtp"))), codes.smtp),
-    (holds("http", "status", "antwort", "response", *codes.PHRASE_STARTS, digits=3), codes.http_statuses),
-    (holds("event", "ereignis"), codes.events),
-    (holds(*codes.ERROR_STARTS), codes.named_codes),
-    (holds(*codes.ERROR_STARTS), codes.error_numbers),
+    (codes.may_name_a_status, codes.http_statuses),
+    (beside("event", "ereignis"), codes.events),
+    (codes.may_name_an_error, codes.named_codes),
+    (codes.may_name_an_error, codes.error_numbers),
     (writes("-", digits=4), codes.dashed_codes),
     (writes(*codes.SYMBOL_PARTS, digits=0), codes.symbols),
-    (lambda signs: signs.digits > 0 or "xp" in signs.lowered, codes.versions),
+    (lambda signs: bool(signs.near), codes.versions),
 )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from data.characters import word_set
 from data.language import STOP_WORDS
+from data.signs import signs_of
 
 __all__ = [
     "AFTER_NUMBER",
@@ -197,9 +198,11 @@ PRODUCTS: Final[tuple[Product, ...]] = (
 _HINTS: Final = tuple((hint, place) for place, product in enumerate(PRODUCTS) for hint in product.hints)
 
 
-def named_products(lowered: str) -> list[Product]:
-    """Return the products that a text in lower case may name, most specific first."""
-    return [PRODUCTS[place] for place in sorted({place for hint, place in _HINTS if hint in lowered})]
+def named_products(text: str) -> list[Product]:
+    """Return the products that a text may name with a version, most specific first."""
+    signs = signs_of(text)
+    before = text.lower() if signs is None else signs.near
+    return [PRODUCTS[place] for place in sorted({place for hint, place in _HINTS if hint in before})]
 
 
 GENERIC_VERSION: Final = re.compile(

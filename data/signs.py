@@ -13,19 +13,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Hint", "Signs", "holds", "signs_of", "writes"]
+__all__ = ["Hint", "Signs", "beside", "holds", "signs_of", "writes"]
 
 _ODD: Final = re.compile("[^\t-\r -~äöüÄÖÜß„“”‚‘’–—…·•§°€«»→©®\u00a0]")
 _DIGITS: Final = re.compile("[0-9]+")
+_NUMBERS: Final = re.compile("[0-9]+|xp")
+_BEFORE: Final = 80
+"""Characters before a number in which its word stands, if it has one; longer names of products there are not."""
+_SPACED: Final = re.compile(r"\s\s\s|\t")
 _TWO_DOTS: Final = re.compile("[0-9][.][0-9]{1,2}[.][0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """`lowered` is the text in lower case; `digits` how many digits stand in its longest row; `dotted`: 5.7.1."""
+    """`lowered` is the text in lower case, `near` what of it stands before a number or "xp" and may name it; `digits`
+    is how many digits stand in its longest row; `dotted`: 5.7.1."""
 
     text: str
     lowered: str
+    near: str
     digits: int
     dotted: bool
 
@@ -42,8 +48,22 @@ def signs_of(text: str) -> Signs | None:
     """Return the signs of a text, None where they would say nothing."""
     if not text.isascii() and _ODD.search(text):
         return None
+    lowered = text.lower()
     digits = max(map(len, _DIGITS.findall(text)), default=0)
-    return Signs(text, text.lower(), digits, digits > 0 and _TWO_DOTS.search(text) is not None)
+    return Signs(text, lowered, _near(lowered), digits, digits > 0 and _TWO_DOTS.search(text) is not None)
+
+
+def _near(lowered: str) -> str:
+    """Return the stretches before numbers, all of the text where wide gaps may stand between a word and its number."""
+    pieces: list[str] = []
+    last = 0
+    for match in _NUMBERS.finditer(lowered):
+        start = match.start()
+        pieces.append(lowered[max(last, start - _BEFORE) : start])
+        last = start
+    if not pieces:
+        return ""
+    return lowered if _SPACED.search(lowered) else "".join(pieces)
 
 
 def holds(*pieces: str, digits: int = 1) -> Hint:
@@ -54,6 +74,18 @@ def holds(*pieces: str, digits: int = 1) -> Hint:
             return False
         lowered = signs.lowered
         return any(piece in lowered for piece in pieces)
+
+    return hint
+
+
+def beside(*pieces: str, digits: int = 1) -> Hint:
+    """Return the hint: a row of so many digits, and one of the pieces, in whatever case, shortly before a number."""
+
+    def hint(signs: Signs) -> bool:
+        if signs.digits < digits:
+            return False
+        near = signs.near
+        return any(piece in near for piece in pieces)
 
     return hint
 

@@ -31,9 +31,7 @@ _LONGEST: Final = 110
 _WORD: Final = r"(?:[A-ZÄÖÜ]?[a-zäöüß]{2,}|[A-ZÄÖÜ]{2,11}|[aAIà])"
 _PLAIN: Final = re.compile(rf"{_WORD}(?:(?:[ -]|: |, ){_WORD})*[.!?]?")
 """Words in their usual case, one sign between two of them: no digit, no at sign, no slash, no dot inside, no code."""
-_SUSPECT: Final = re.compile(
-    r"\b[aAIà][ -][aAIà]\b|\b[a-f]{2}[ -][a-f]{2}\b|[a-f]{12}|dot|punkt|[A-Z]{12}", re.IGNORECASE
-)
+_SUSPECT: Final = re.compile(r"\b[aAIà][ -][aAIà]\b|\b[a-f]{2}[ -][a-f]{2}\b|[a-f]{12}|dot|punkt", re.IGNORECASE)
 """Plain words that may still be pieces of something: single letters in a row, hexadecimal groups, a spelt-out dot."""
 
 

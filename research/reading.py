@@ -20,10 +20,10 @@ from data.text import (
     Identifier,
     IdentifierClass,
     detect_language,
+    distinct_terms,
     fold,
     identifiers,
     normalise,
-    plain_terms,
     stem,
 )
 from research.labels import public_label
@@ -68,7 +68,7 @@ def read_node(node: NodeContent, privacy: GuardPolicy = DEFAULT_POLICY) -> NodeR
     stems, in_label = _stems_of(label), identifiers(label)
     head = normalise(node.body[:BODY_READ])
     in_body = identifiers(head)
-    keys = {_term_key(term) for term in plain_terms(head)}
+    keys = {_term_key(term) for term in distinct_terms(head)}
     keys.update(stems, (item.value for item in in_label), (item.value for item in in_body))
     body = fold(node.body) if stems else ""
     words = (_PART.join((key, word, str(body.count(fold(word))))) for key, word in stems.items())
@@ -130,7 +130,7 @@ def _unpacked(named: str) -> tuple[tuple[Identifier, ...], tuple[Identifier, ...
 
 
 def _stems_of(label: str) -> Mapping[str, str]:
-    inside = {_term_key(term) for term in plain_terms(label)}
+    inside = {_term_key(term) for term in distinct_terms(label)}
     written: dict[str, str] = {}
     for word in _WORD.findall(label):
         key = _word_key(word)
