@@ -177,7 +177,8 @@ class _Builder:
         return self.random.choice(("de", "en"))
 
     def label(self, name: str, language: str) -> str:
-        return f"{name} {self.random.choice(PARTS[language])} {self.random.choice(FAULTS[language])}"
+        what = f"{self.random.choice(self.write.words).capitalize()}-{self.random.choice(PARTS[language])}"
+        return f"{name} {what} {self.random.choice(FAULTS[language])}"
 
     def ticket(self, name: str, language: str, *, extra: str = "", label: str = "") -> int:
         body = self.write.prose(language, self.random.randint(150, 800))
@@ -215,7 +216,7 @@ class _Builder:
     def clusters(self) -> None:
         for covered in (False, True):
             for _ in range(self.scale):
-                language, name = self.language(), self.write.name()
+                language, name = self.language(), f"{self.write.name()} {self.write.name()}"
                 part = self.random.choice(PARTS[language])
                 labels = [f"{name} {part} {fault}" for fault in self.random.sample(FAULTS[language], 7)]
                 tickets = [self.ticket(name, language, label=label) for label in labels]

@@ -1,7 +1,7 @@
-"""What the research queue costs: consolidation beside rensa, one enqueueing beside a bare write, opportunities.
+"""What the research queue costs: consolidation beside rensa, one enqueueing beside a bare write.
 
     .venv/bin/python -m benchmarks.research_queue [--profile quick|full]
-        [--only consolidate,enqueue,opportunities] [--json FILE]
+        [--only consolidate,enqueue] [--json FILE]
 
 `consolidate` starts, for both sides, from tasks that are taken apart already: this one from their features (terms,
 seeds, identifiers), rensa from the same terms of topic and questions. In the time is for this side everything from
@@ -13,7 +13,7 @@ alone. Taking tasks apart (stemming, looking for identifiers) costs the same who
 `enqueue` is a whole verified write against 10,000 active tasks, 360 finished, 60 refused and 500 articles: what a house
 with the budget's default keeps in mind, and a queue that its people have overfilled. Requests for new gaps and for gaps
 that are queued already, in other words, take turns. Beside each a bare transaction that inserts the same row into the
-same kind of file. `opportunities` finds gaps of all six kinds.
+same kind of file. Opportunities have a benchmark of their own.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from benchmarks.measure import Row, as_json, interleaved, table
@@ -41,8 +39,8 @@ from benchmarks.tasks import queue_entries, shapes
 __all__ = ["PROFILES", "rows"]
 
 PROFILES = {
-    "quick": {"consolidate": 10_000, "enqueue": 10_000, "opportunities": 10_000},
-    "full": {"consolidate": 100_000, "enqueue": 10_000, "opportunities": 100_000},
+    "quick": {"consolidate": 10_000, "enqueue": 10_000},
+    "full": {"consolidate": 100_000, "enqueue": 10_000},
 }
 ENQUEUED = 200
 FINISHED, REFUSED, ARTICLES = 360, 60, 500
@@ -257,58 +255,6 @@ def _task(tx: Any, task_id: str, shape: Any, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------ opportunities
-
-
-def snapshot(count: int, edges: int) -> Any:
-    """Return a seeded graph of `count` nodes, three quarters of them tickets, and about `edges` vector edges."""
-    from datetime import UTC, datetime
-
-    from data.graph import GraphSnapshot
-    from data.models import NodeKind
-    from data.nodes import NodeContent
-
-    random = Random(7)
-    kinds = [NodeKind.TICKET] * 6 + [NodeKind.SECTION, NodeKind.NOTE]
-    nodes = tuple(
-        NodeContent(
-            f"n_{number:07}", random.choice(kinds), shape.topic, f"{' '.join(shape.questions)} {shape.topic}. " * 2,
-            "de", "", str(number),
-        )
-        for number, shape in enumerate(shapes(count, seed=6))
-    )  # fmt: skip
-    found: dict[tuple[int, int], float] = {}
-    while len(found) < edges:
-        a = random.randrange(count)
-        b = min(count - 1, max(0, a + random.randint(-20, 20))) if random.random() < 0.9 else random.randrange(count)
-        if a != b:
-            found[min(a, b), max(a, b)] = round(random.uniform(0.35, 0.9), 3)
-    vectors = tuple((a, b, weight) for (a, b), weight in sorted(found.items()))
-    return GraphSnapshot(datetime(2026, 1, 15, tzinfo=UTC), nodes, vectors)
-
-
-def opportunity_rows(count: int) -> list[Row]:
-    from research.communities import find_communities
-    from research.opportunities import find
-
-    graph = snapshot(count, 10 * count)
-    kinds: dict[str, float] = {}
-
-    def all_six() -> int:
-        gaps = find(graph)
-        kinds.update(Counter(gap.kind for gap in gaps))
-        return len(gaps)
-
-    cases: dict[str, Callable[[], int]] = {
-        "communities alone": lambda: len(find_communities(len(graph.nodes), graph.vectors)),
-        "all kinds, nothing read yet, then again": all_six,
-    }
-    made = interleaved("opportunities", count, cases, rounds=2, figures=lambda _, found: {"found": found})
-    made[-1].figures.update(kinds)
-    made[-1].figures.update({"first CPU s": made[-1].cpu[0], "again CPU s": made[-1].cpu[-1]})
-    return made
-
-
 # ---------------------------------------------------------------------------------------------------- all
 
 
@@ -318,7 +264,6 @@ def rows(profile: str, only: Sequence[str] = ()) -> list[Row]:
     works: dict[str, Callable[[], list[Row]]] = {
         "consolidate": lambda: consolidate_rows(sizes["consolidate"], 3),
         "enqueue": lambda: enqueue_rows(sizes["enqueue"]),
-        "opportunities": lambda: opportunity_rows(sizes["opportunities"]),
     }
     return [row for name, work in works.items() if not only or name in only for row in work()]
 
@@ -326,7 +271,7 @@ def rows(profile: str, only: Sequence[str] = ()) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", choices=sorted(PROFILES), default="quick")
-    parser.add_argument("--only", default="", help="consolidate, enqueue, opportunities; several by commas")
+    parser.add_argument("--only", default="", help="consolidate, enqueue; both by a comma")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -77,12 +77,19 @@ class _Daemon:
 
     async def run(self, listener: socket.socket, access: Any) -> None:
         from brain.api.app import create_app
+        from brain.api.opportunities import opportunity_routes
 
         await self._warm_up()
         # What is there by now stays: no later collection needs to walk it, with everything else waiting.
         gc.collect()
         gc.freeze()
-        app = create_app(version=VERSION, access=access, status=self.status, ready=self.ready)
+        app = create_app(
+            version=VERSION,
+            access=access,
+            status=self.status,
+            ready=self.ready,
+            routes=[opportunity_routes(self.runtime.store)],
+        )
         host, port = listener.getsockname()[:2]
         await self.runtime.store.log(Event(DAEMON_STARTED, {"pid": os.getpid(), "version": VERSION, "port": port}))
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}/status"

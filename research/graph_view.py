@@ -7,7 +7,6 @@ no step holds the interpreter for long. Nodes are places 0 to n − 1, in order 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,8 +136,8 @@ def _by_node(nodes: int, pairs: Ints, weights: Floats) -> tuple[Ints, Ints, Floa
 
 def _highest(start: Ints, weight: Floats) -> Floats:
     """Return the highest weight of each node's edges, 0 where it has none."""
-    found: Any = np.zeros(len(start) - 1)
+    found: Floats = np.zeros(len(start) - 1)
     held = np.flatnonzero(np.diff(start))
     if len(held):
-        found[held] = np.maximum.reduceat(weight, start[held])
-    return np.maximum(found, 0.0)
+        found[held] = np.maximum(np.maximum.reduceat(weight, start[held]), 0.0)
+    return found

@@ -70,8 +70,9 @@ class ScanPolicy:
     planner_memory: timedelta = timedelta(days=7)
     """A gap that the planner refused is not put to it again within this time: otherwise the best candidates, once
     refused, would be asked about at every scan, and those behind them never."""
-    max_shown: int = 100
-    """Decisions that a scan keeps: all that led to a task, and the best of the others. The counts are of all."""
+    max_shown: int = 3_000
+    """Decisions that the latest scan keeps: all that led to a task, and the best of the others; of earlier scans stay
+    fewer (`data.scans.SHOWN`). The counts are of all."""
 
 
 @dataclass(slots=True)
@@ -135,7 +136,13 @@ async def scan(
     )
     shown = _shown(verdicts, policy.max_shown)
     decisions = [_decision(finished.id, place, gaps[place], verdicts[place]) for place in shown]
-    await store.write(record_scan, finished, decisions, forget_before=started - queue.policy.history)
+    await store.write(
+        record_scan,
+        finished,
+        decisions,
+        forget_before=started - queue.policy.history,
+        keep=(PLANNER_REFUSED,),
+    )
     await _forget_settled(store, gaps, verdicts)
     return finished
 

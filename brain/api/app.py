@@ -1,16 +1,17 @@
-"""The HTTP API: health, readiness and status (spec 09). Errors are RFC 9457 problem documents."""
+"""The HTTP API: who may ask, and what errors look like; each subject has a module of routes (spec 09)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from http import HTTPStatus
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from brain.api.access import AccessPolicy
+from brain.api.problems import invalid, problem
+from brain.api.vitals import vital_routes
 
 __all__ = ["create_app"]
 
@@ -21,10 +22,12 @@ def create_app(
     access: AccessPolicy,
     status: Callable[[], Awaitable[dict[str, Any]]],
     ready: Callable[[], Awaitable[list[str]]],
+    routes: Sequence[APIRouter] = (),
 ) -> FastAPI:
     """Return the application.
 
-    `status` builds the status document, `ready` names what is not ready (an empty list: everything is).
+    `status` builds the status document, `ready` names what is not ready (an empty list: everything is); `routes` are
+    those of the subjects beside them.
     """
     app = FastAPI(title="Neural Brain", version=version, redoc_url=None)
 
@@ -51,28 +54,11 @@ def create_app(
     async def unexpected(request: Request, error: Exception) -> Response:
         return problem(500, "The daemon could not answer; its log says why.")
 
-    @app.get("/health", summary="Is the process alive?")
-    async def health() -> dict[str, str]:
-        return {"status": "ok", "service": "neural-brain", "version": version}
+    @app.exception_handler(RequestValidationError)
+    async def unfit(request: Request, error: RequestValidationError) -> Response:
+        return invalid(error)
 
-    @app.get("/health/ready", summary="Is the store there and writable?", response_model=None)
-    async def readiness() -> Response:
-        missing = await ready()
-        if missing:
-            return problem(503, "; ".join(missing))
-        return JSONResponse({"status": "ready", "service": "neural-brain", "version": version})
-
-    @app.get("/status", summary="Everything that can be counted, from the store")
-    async def status_document() -> dict[str, Any]:
-        return await status()
-
+    app.include_router(vital_routes(version, status, ready))
+    for more in routes:
+        app.include_router(more)
     return app
-
-
-def problem(status: int, detail: str) -> JSONResponse:
-    """Return a problem document (RFC 9457)."""
-    return JSONResponse(
-        {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail},
-        status_code=status,
-        media_type="application/problem+json",
-    )

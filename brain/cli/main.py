@@ -162,13 +162,14 @@ def journal(
 
 @app.command()
 def opportunities(
-    limit: Annotated[int, typer.Option("--limit", min=1, help="The best so many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The best so many.")] = 50,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only gaps of this kind, e.g. orphan or stale.")] = None,
     as_json: JsonFlag = False,
     home: HomeOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Knowledge gaps of the latest scan, and what was decided about each."""
-    invoke("queue", "opportunities", as_json, home, config, limit=limit)
+    invoke("opportunities", "opportunities", as_json, home, config, limit=limit, kind=kind)
 
 
 @app.command()

@@ -1,21 +1,19 @@
-"""`brain queue …` and `brain opportunities`: what is planned, why, and what a person changes about it."""
+"""`brain queue …`: what is planned, why, and what a person changes about it."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from brain.cli.shell import Context
 from brain.cli.telemetry import told
-from brain.errors import BrainError, RefusedError, UsageError
+from brain.errors import RefusedError, UsageError
 from brain.homes import open_store
 from brain.policies import queue_policy
 from brain.status import age_s
 from data.models import Task, TaskOrigin, TaskState
-from data.scans import decisions_of, last_scan
 from data.store import Store
 from data.tasks import ACTIVE, WAITS_FOR, TaskRequest, get_task, list_tasks, tasks_beginning
 from research.admission import EMPTY_TOPIC, TOPIC_TOO_LONG
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
-    "opportunities",
     "queue_add",
     "queue_cancel",
     "queue_consolidate",
@@ -38,33 +35,6 @@ LISTED: Final = 1000
 SHORTEST_NAME: Final = 4
 """Characters from which the beginning of an id may stand for it: `t_01`."""
 WORKED_ON: Final = frozenset({TaskState.RESERVED, TaskState.RUNNING})
-
-
-async def opportunities(context: Context, *, limit: int) -> None:
-    """Print the latest scan's gaps with the decision about each."""
-    async with open_store(context.settings, must_exist=True) as store:
-        scan = await store.read(last_scan)
-        decisions = await store.read(decisions_of, scan.id) if scan else []
-    if scan is None:
-        raise BrainError("There was no scan yet; `brain scan` makes one.")
-    shown = decisions[:limit]
-    document = {"scan": asdict(scan), "decisions": [asdict(decision) for decision in shown]}
-
-    def show(console: Console) -> None:
-        rejected = _counts(scan.rejected)
-        console.print(
-            f"Scan of {scan.finished_at:%Y-%m-%d %H:%M} UTC: {scan.candidates} gaps, {scan.created} tasks created, "
-            f"{scan.merged} merged, not planned: {rejected}",
-            markup=False,
-        )
-        for gap in shown:
-            verdict = gap.decision if gap.rejection_reason is None else gap.rejection_reason
-            console.print(f"{gap.score:5.2f}  {gap.kind:<18} {verdict:<26} {gap.topic}", markup=False)
-            console.print(f"       {gap.why}", markup=False)
-            if gap.recommended_action:
-                console.print(f"       to do: {gap.recommended_action}", markup=False)
-
-    context.emit(document, show)
 
 
 async def queue_list(context: Context, *, everything: bool) -> None:
@@ -221,10 +191,6 @@ def shortened(text: str) -> str:
 
 def _line(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
 
 
 def _who() -> str:
