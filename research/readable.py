@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from data.glpi_text import marked
 from data.text import paragraphs, sentences
 from research.phrases import CONSENT, ERROR, ERROR_TITLE, LOGIN, RESULTS, RESULTS_TITLE, Phrases
 
@@ -63,6 +64,8 @@ def judge_readable(
     """
     lines = [text[span.start : span.end] for span in sentences(text)]
     running = _running(text)
+    if marked(text) is not None:  # what was written here proves nothing here, wherever it is shown
+        return Readability("not_content", "the page is an article that was exported from here", running, "our own")
     if kind := _instead(lines, title, running, link_density, has_password_field):
         return Readability("not_content", f"the page is {kind}, not an article", running, kind)
     if running < min_running:

@@ -283,3 +283,12 @@ def test_any_string_gets_a_verdict(text: str, title: str) -> None:
     verdict = judge_readable(text, title)
     assert verdict.reason in {"too_short", "not_content", None}
     assert verdict.why
+
+
+def test_an_article_that_was_exported_from_here_is_no_evidence() -> None:
+    text = "# VPN error 809\n\n" + "The gateway does not answer on UDP port 500, so the tunnel is not set up. " * 20
+    assert judge_readable(text).reason is None
+    mark = "Neural Brain article a_01ARZ3NDEKTSV4RRFFQ69G5FAV revision 2 digest 0123456789abcdef"
+    judged = judge_readable(f"{text}\n\n{mark}\n")
+    assert (judged.reason, judged.kind) == ("not_content", "our own")
+    assert judge_readable(f"{text}\n\nNeural Brain article about revision 2.").reason is None
