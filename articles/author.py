@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
-from articles.arrange import arrange_claims, draft_citations
+from articles.arrange import RunCounter, arrange_claims, draft_citations
+from articles.desk import Desk
 from articles.facts import option_names
-from articles.material import facts_of, versions_of
+from articles.material import versions_of
 from articles.phrases import title_for
 from articles.procedures import procedure
-from articles.relevance import Nearness, TopicModel, index_of, topic_model
+from articles.relevance import Nearness, index_of, topic_model
 from articles.roles import (
     ArticleDraft,
     ArticleDraftRequest,
@@ -25,20 +25,19 @@ from articles.roles import (
     DraftCitation,
     DraftClaim,
     DraftFact,
-    DraftOption,
     DraftSection,
-    MustAnswer,
-    PassageView,
 )
-from articles.selection import FLOOR, NEAR_SHARE, Candidate, Near, candidates, pick, redundant
+from articles.selection import FLOOR, NEAR_SHARE, Candidate, Near, redundant
 from articles.sentences import points_back
-from articles.types import OPERATIONAL, REQUIRED_SECTIONS, SectionName
-from data.models import ArticleType, SourceClass
-from data.text import fold, identifiers, terms
-from research.private import DEFAULT_POLICY, GuardPolicy, PrivateKind, private_tokens
+from articles.summary import opening_sentences
+from articles.tables import facts_section, mentions, name_terms, options_section
+from articles.types import MIN_OPTIONS, OPERATIONAL, REQUIRED_SECTIONS, SectionName
+from data.models import ArticleType
+from data.text import identifiers, terms
+from research.private import DEFAULT_POLICY, GuardPolicy, private_tokens
 from vector.embed import Embedder
 
-__all__ = ["FACT_TOPIC", "fresh_claims", "public_title", "write_article"]
+__all__ = ["fresh_claims", "public_title", "write_article"]
 
 _S = SectionName
 MOST: Final[Mapping[SectionName, int]] = {
@@ -56,18 +55,16 @@ MOST: Final[Mapping[SectionName, int]] = {
     _S.DETAILS: 4,
 }
 """Sentences a section takes at most: what a person reads before a decision, not all there is."""
-ALWAYS_PRIVATE: Final = frozenset({PrivateKind.NODE_ID, PrivateKind.PRIVATE_TERM})
-"""Private whatever the source; the other kinds only where the house itself wrote it."""
 MOST_SUMMARY: Final = 2
-MOST_FACTS: Final = 20
-MOST_CRITERIA: Final = 3
+SAME_OPENING: Final = 0.35
+"""Two pages open alike: from this share of common words the second sentence of a summary says the first once more."""
+SECOND_OPENING: Final = 0.5
+"""Least score of a second sentence of the summary."""
 MOST_VERSIONS: Final = 3
-MOST_OPTIONS: Final = 6
 MOST_FRESH: Final = 2
+MOST_SECOND: Final = 2
 MOST_EMBEDDED: Final = 80
 """Sentences embedded for one draft; a second on two cores."""
-FACT_TOPIC: Final = 0.45
-"""Least share of the topic in a fact with its passage and headings."""
 
 # Narrow kinds choose first, so that a broad one ("how it works") does not take the only definition.
 _FILL_ORDER: Final = (
@@ -101,36 +98,6 @@ _GIVES_SUMMARY: Final = (
 )
 
 
-@dataclass
-class _Desk:
-    """What lies on the author's desk while one article is written."""
-
-    request: ArticleDraftRequest
-    views: Mapping[str, PassageView]
-    model: TopicModel
-    near: Near = field(default=lambda _question, _sentence: 0.0)
-    used: list[frozenset[str]] = field(default_factory=list)
-    guard: GuardPolicy = DEFAULT_POLICY
-
-    def questions(self, name: SectionName) -> list[MustAnswer]:
-        return [question for question in self.request.questions if question.section is name]
-
-    def pool(
-        self, name: SectionName, questions: Sequence[MustAnswer] | None = None, floor: float = FLOOR
-    ) -> list[Candidate]:
-        asked = self.questions(name) if questions is None else questions
-        found = candidates(name, asked, self.views, self.model, self.request.max_quote_words, self.near, floor)
-        return [candidate for candidate in found if not self.private(candidate.said.text, candidate.view)]
-
-    def private(self, text: str, view: PassageView) -> bool:
-        """Tell whether `text` may not stand in an article: the house's own hosts and people, configured terms."""
-        kinds = frozenset(PrivateKind) if view.source_class is SourceClass.OWN else ALWAYS_PRIVATE
-        return bool(private_tokens(text, self.guard, kinds=kinds))
-
-    def take(self, name: SectionName, most: int, pool: Sequence[Candidate]) -> list[Candidate]:
-        return pick(name, pool, most, self.used, self.model, self.request.max_quote_words)
-
-
 def write_article(
     request: ArticleDraftRequest, embedder: Embedder, guard: GuardPolicy = DEFAULT_POLICY
 ) -> ArticleDraft:
@@ -140,23 +107,15 @@ def write_article(
     """
     views = {view.id: view for view in request.passages}
     model = topic_model(request.topic, request.language, [view.text for view in request.passages])
-    desk = _Desk(request, views, model, guard=guard)
+    desk = Desk(request, views, model, guard=guard)
     desk.near = _nearness(request, desk, embedder)
-    sections: dict[SectionName, DraftSection] = {}
-    if request.type in OPERATIONAL:
-        sections |= _operational(desk)
-    if request.type is ArticleType.REFERENCE:
-        sections |= _facts_section(desk)
-    for name in _FILL_ORDER:
-        if name in sections or (name not in request.required_sections and name is not _S.DETAILS):
-            continue
-        chosen = desk.take(name, MOST[name], desk.pool(name))
-        if chosen:
-            paragraphs = arrange_claims(chosen, views, request.language, request.max_quote_words)
-            sections[name] = DraftSection(name=name, paragraphs=paragraphs)
-    if request.type is ArticleType.DECISION_GUIDE:
-        sections |= _options_section(desk)
-    summary, sections = _summary(desk, sections)
+    for most in (*range(MOST_SUMMARY, 0, -1), 0):
+        # what opens the article may be the only sentence that a section of it can have
+        desk.used.clear()
+        opening, sections = _written(desk, most)
+        if all(name in sections for name in request.required_sections):
+            break
+    summary, sections = (opening, sections) if opening else _summary(desk, sections)
     ordered = tuple(sections[name] for name in (*REQUIRED_SECTIONS[request.type], _S.DETAILS) if name in sections)
     return ArticleDraft(
         title=public_title(request.topic, request.type, request.language, guard),
@@ -164,6 +123,85 @@ def write_article(
         applies_to=_applies_to(desk, ordered),
         sections=ordered,
     )
+
+
+def _written(desk: Desk, first: int) -> tuple[tuple[DraftClaim, ...], dict[SectionName, DraftSection]]:
+    """Return the opening and the sections; up to `first` sentences are chosen for the opening before the sections'."""
+    request = desk.request
+    opening = _opening(desk, first)
+    sections: dict[SectionName, DraftSection] = {}
+    if request.type in OPERATIONAL:
+        sections |= _operational(desk)
+    if request.type is ArticleType.REFERENCE:
+        sections |= facts_section(desk)
+    for name in _FILL_ORDER:
+        if name in sections or (name not in request.required_sections and name is not _S.DETAILS):
+            continue
+        chosen = desk.take(name, MOST[name], _fitting(desk, name))
+        if chosen:
+            paragraphs = arrange_claims(chosen, desk.views, request.language, request.max_quote_words)
+            sections[name] = DraftSection(name=name, paragraphs=paragraphs)
+    if request.type is ArticleType.DECISION_GUIDE:
+        sections |= options_section(desk)
+    _second_voice(desk, sections)
+    return opening or _opening(desk, MOST_SUMMARY), sections
+
+
+def _second_voice(desk: Desk, sections: dict[SectionName, DraftSection]) -> None:
+    """Add to `sections` what another source says where one alone is cited so far: two that say it are better."""
+    cited = {citation.source for section in sections.values() for citation in _citations(section)}
+    if len(cited) != 1:
+        return
+    limit, language = desk.request.max_quote_words, desk.request.language
+    general = [question for question in desk.request.questions if question.required]
+    for name in (*_FILL_ORDER[:-1], _S.DETAILS):
+        present = sections.get(name)
+        if name is not _S.DETAILS and (present is None or not present.paragraphs):
+            continue
+        pool = desk.pool(name, general if name is _S.DETAILS else None)
+        chosen = desk.take(name, MOST_SECOND, [one for one in pool if one.view.source not in cited])
+        groups = arrange_claims(chosen, desk.views, language, limit)
+        if groups:
+            before = present.paragraphs if present is not None else ()
+            sections[name] = DraftSection(name=name, paragraphs=(*before, *groups))
+            return
+
+
+def _fitting(desk: Desk, name: SectionName) -> list[Candidate]:
+    """Return the sentences for a section; the question of a choice is one that names two of its options."""
+    pool = desk.pool(name)
+    if name is not _S.QUESTION:
+        return pool
+    names = [name_terms(one, desk.request.language) for one in option_names(desk.request.topic)]
+    naming = [c for c in pool if sum(mentions(c.said.text, one) for one in names) >= MIN_OPTIONS]
+    return naming or pool
+
+
+def _opening(desk: Desk, most: int) -> tuple[DraftClaim, ...]:
+    """Return the summary out of the openings of the pages: one sentence, and another that says more."""
+    request = desk.request
+    found = opening_sentences(
+        request.passages,
+        desk.model,
+        request.type,
+        request.max_quote_words,
+        lambda sentence: desk.near(request.topic, sentence),
+        desk.private,
+    )
+    chosen: list[Candidate] = []
+    counter = RunCounter(request.max_quote_words)
+    for candidate in found:
+        if len(chosen) >= most:
+            break
+        if redundant(candidate.said.text, desk.used, request.language, SAME_OPENING):
+            continue
+        if chosen and (candidate.score < SECOND_OPENING or not counter.fits(candidate.view, candidate.said.pieces)):
+            continue
+        chosen.append(candidate)
+        counter.add(candidate.view, candidate.said.pieces)
+        desk.used.append(frozenset(terms(candidate.said.text, request.language)))
+    groups = arrange_claims(chosen, desk.views, request.language, request.max_quote_words)
+    return tuple(claim for group in groups for claim in group)
 
 
 def public_title(topic: str, type_: ArticleType, language: str, guard: GuardPolicy) -> str:
@@ -192,7 +230,7 @@ def fresh_claims(
     )
     views = {view.id: view for view in request.passages}
     model = topic_model(request.topic, request.language, [view.text for view in request.passages])
-    desk = _Desk(request, views, model, guard=guard)
+    desk = Desk(request, views, model, guard=guard)
     texts = [claim.text for claim in summary] + [text for section in sections for text in _texts(section)]
     desk.used = [frozenset(terms(text, request.language)) for text in texts]
     questions = desk.questions(name)
@@ -211,27 +249,24 @@ def _texts(section: DraftSection) -> list[str]:
     return found + [step.text for step in section.steps] + [fact.description for fact in section.facts]
 
 
-def _nearness(request: ArticleDraftRequest, desk: _Desk, embedder: Embedder) -> Near:
+def _nearness(request: ArticleDraftRequest, desk: Desk, embedder: Embedder) -> Near:
     """Return the cosines between the questions and those sentences that words alone put near the floor."""
     best: dict[str, float] = {}
     for name in _FILL_ORDER:
         for candidate in desk.pool(name, floor=FLOOR - NEAR_SHARE):
             best[candidate.said.text] = max(best.get(candidate.said.text, 0.0), candidate.score)
     texts = sorted(best, key=lambda text: (-best[text], text))[:MOST_EMBEDDED]
-    return Nearness(embedder, [question.question for question in request.questions], sorted(texts))
+    asked = [request.topic, *(question.question for question in request.questions)]
+    return Nearness(embedder, asked, sorted(texts))
 
 
-def _operational(desk: _Desk) -> dict[SectionName, DraftSection]:
+def _operational(desk: Desk) -> dict[SectionName, DraftSection]:
     request = desk.request
     troubleshooting = request.type is ArticleType.TROUBLESHOOTING
-    answering = [
-        desk.views[passage]
-        for name in (_S.SOLUTION_STEPS, _S.VALIDATION_STEPS, _S.DIAGNOSIS)
-        for question in desk.questions(name)
-        for passage in question.passages
-    ]
-    distinct = list({view.id: view for view in answering}.values())
-    found = procedure(distinct, desk.model, request.max_quote_words, desk.private)
+    # every passage shown, not those alone that answer: a procedure without its middle is none
+    found = procedure(list(desk.views.values()), desk.model, request.max_quote_words, desk.private)
+    if request.type is ArticleType.HOW_TO and found.solution:
+        desk.page = found.solution[0].citations[0].source
     sections: dict[SectionName, DraftSection] = {}
     for name, steps in (
         (_S.SOLUTION_STEPS, found.solution),
@@ -244,67 +279,8 @@ def _operational(desk: _Desk) -> dict[SectionName, DraftSection]:
     return sections
 
 
-def _facts_section(desk: _Desk) -> dict[SectionName, DraftSection]:
-    """Return the fact table: facts of the passages that answer, nearest to the topic first, shown by term."""
-    request = desk.request
-    passages = dict.fromkeys(passage for question in desk.questions(_S.FACTS) for passage in question.passages)
-    scored: dict[str, tuple[float, DraftFact]] = {}
-    for passage in passages:
-        view = desk.views[passage]
-        for fact in facts_of(view, request.language, request.max_quote_words):
-            key = fold(fact.term).strip("` ")
-            about = desk.model.cover(
-                (fact.description, 1.0), (fact.term, 1.0), (" ".join(view.headings), 0.9), (view.text, 0.6)
-            )
-            if about < FACT_TOPIC or key in scored or redundant(fact.description, desk.used, request.language):
-                continue
-            if desk.private(f"{fact.term} {fact.description}", view):
-                continue
-            drafted = DraftFact(
-                term=fact.term,
-                description=fact.description,
-                citations=draft_citations(view, (fact.term_span, *fact.pieces)),
-            )
-            scored[key] = (view.relevance + 0.3 * about, drafted)
-            desk.used.append(frozenset(terms(fact.description, request.language)))
-    best = sorted(scored.items(), key=lambda entry: (-entry[1][0], entry[0]))[:MOST_FACTS]
-    facts = tuple(drafted for _, (_, drafted) in sorted(best))
-    return {_S.FACTS: DraftSection(name=_S.FACTS, facts=facts)} if facts else {}
-
-
-def _options_section(desk: _Desk) -> dict[SectionName, DraftSection]:
-    """Return the options that the topic names (else the sources' list), each with what is said about it alone."""
-    request = desk.request
-    questions = desk.questions(_S.OPTIONS)
-    lists = [desk.views[p].text for q in questions for p in q.passages if desk.views[p].kind in {"list", "procedure"}]
-    names = option_names(request.topic, lists)[:MOST_OPTIONS]
-    pool = desk.pool(_S.OPTIONS)
-    options = []
-    for name in names:
-        wanted = _name_terms(name, request.language)
-        others = [_name_terms(other, request.language) for other in names if other != name]
-        own = [
-            candidate
-            for candidate in pool
-            if _mentions(candidate.said.text, wanted) and not any(_mentions(candidate.said.text, o) for o in others)
-        ]
-        chosen = desk.take(_S.OPTIONS, MOST_CRITERIA, own)
-        if chosen:
-            criteria = arrange_claims(chosen, desk.views, request.language, request.max_quote_words)
-            options.append(DraftOption(name=name, criteria=tuple(claim for group in criteria for claim in group)))
-    return {_S.OPTIONS: DraftSection(name=_S.OPTIONS, options=tuple(options))} if options else {}
-
-
-def _name_terms(name: str, language: str) -> frozenset[str]:
-    return frozenset(terms(name, language)) or frozenset({fold(name)})
-
-
-def _mentions(text: str, name: frozenset[str]) -> bool:
-    return name <= index_of(text) or any(f" {term} " in f" {fold(text)} " for term in name if len(name) == 1)
-
-
 def _summary(
-    desk: _Desk, sections: dict[SectionName, DraftSection]
+    desk: Desk, sections: dict[SectionName, DraftSection]
 ) -> tuple[tuple[DraftClaim, ...], dict[SectionName, DraftSection]]:
     """Return the summary and the sections: general sentences not used yet, else one moved up from a full section."""
     general = [question for question in desk.request.questions if question.required]
@@ -320,7 +296,7 @@ def _summary(
     return (), sections
 
 
-def _move_up(desk: _Desk, section: DraftSection) -> tuple[DraftClaim, DraftSection]:
+def _move_up(desk: Desk, section: DraftSection) -> tuple[DraftClaim, DraftSection]:
     """Return the claim of `section` that holds most of the topic, and the section without it.
 
     A sentence that points back at the one that moves would hang in the air: it goes too.
@@ -340,7 +316,7 @@ def _move_up(desk: _Desk, section: DraftSection) -> tuple[DraftClaim, DraftSecti
     return best.model_copy(update={"lead_in": ""}), section.model_copy(update={"paragraphs": tuple(paragraphs)})
 
 
-def _applies_to(desk: _Desk, sections: Sequence[DraftSection]) -> tuple[DraftFact, ...]:
+def _applies_to(desk: Desk, sections: Sequence[DraftSection]) -> tuple[DraftFact, ...]:
     """Return the products with versions that the topic names or a cited page names at its beginning."""
     cited = {citation.source for section in sections for citation in _citations(section)}
     asked = {item.value for item in identifiers(desk.request.topic)}

@@ -66,6 +66,7 @@ _ITEM: Final = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•–]|(?P<number>\(?(?:\d
 _FENCE: Final = re.compile(r" {0,3}(?:`{3,}|~{3,})[^\n]*\n?")
 _FENCE_END: Final = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})[ \t]*$")
 _PROMPT: Final = re.compile(r"(?:\$|%|#|>|[\w.-]+@[\w.-]+:[^\s]*[#$]|C:\\[^\n>]*>) ?(?=[\w./~])")
+_SPANNED: Final = re.compile(r"(?P<mark>`{1,2})(?P<code>[^`\n]+)(?P=mark)\s*$")
 _SENTENCE_END: Final = re.compile(r"[.!?:]['\"”“)»*_`]{0,3}$")
 _CODE_SIGNS: Final = re.compile(r"[={}<>|;\\$]|^\s*[/#]|--\w|\w_\w|\S/\S")
 
@@ -88,6 +89,8 @@ def _block(text: str, span: Span) -> TextBlock | None:
         return TextBlock(BlockKind.HEADING, span.start, span.start + title.end("title"), span, depth=2)
     if raw.startswith("|"):
         return TextBlock(BlockKind.TABLE, span.start, span.end, span)
+    if (spanned := _SPANNED.match(raw)) and " " in spanned["code"].strip():  # a command in a line of its own
+        return TextBlock(BlockKind.CODE, span.start + spanned.start("code"), span.start + spanned.end("code"), span)
     if raw.startswith(("    ", "\t")) or _is_command(raw):
         return TextBlock(BlockKind.CODE, span.start, span.end, span)
     if mark := _ITEM.match(raw):

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from articles.blocks import PassageKind, passage_spans
 from articles.contradictions import Said, contradictory_pairs
-from articles.cues import question_section
+from articles.cues import question_section, subject_pattern
 from articles.drafts import Shelf
-from articles.material import statements_of
+from articles.material import facts_of, statements_of
 from articles.phrases import must_answer_question
 from articles.relevance import LEXICAL_SHARE, Nearness, TopicModel, specific_terms, topic_model
 from articles.roles import BriefAnswer, BriefRequest, Contradiction, MustAnswer, PassageView
@@ -97,17 +97,24 @@ def shelve(
 ) -> tuple[Shelf, TopicModel]:
     """Return the passages about `topic` out of `evidence`, best `policy.max_passages` of them, in reading order.
 
+    A list of what changed between releases tells no reader how things are: it gives passages only to a topic about it.
     Sources are numbered by their text's digest, so that the order they come in changes nothing. Blocking: embeds.
     """
     sources = {
         f"S{number}": source
         for number, source in enumerate(sorted(evidence, key=lambda e: (e.evidence.sha256, e.evidence.url)), 1)
     }
-    views = [view for name, source in sources.items() for view in _views(name, source, language)]
+    news = subject_pattern("news")
+    about_news = bool(news.search(topic))
+    told = {name: source for name, source in sources.items() if about_news or not news.search(source.evidence.title)}
+    views = [view for name, source in told.items() for view in _views(name, source, language)]
     texts = [" ".join((*view.headings, view.text)) for view in views]
     model = topic_model(topic, language, texts, selected=False)
-    pages = {name: model.page_share(source.evidence.title, source.text) for name, source in sources.items()}
-    lexical = [(model.passage(view, pages[view.source]), view) for view in views]
+    pages = {name: model.page_share(source.evidence.title, source.text) for name, source in told.items()}
+    sections = _section_shares(views, model)
+    lexical = [
+        (model.passage(view, _larger(pages[view.source], sections[view.source, view.headings])), view) for view in views
+    ]
     lexical = [pair for pair in lexical if pair[0] > 0.0]
     best = sorted(lexical, key=lambda pair: (-pair[0], pair[1].source, pair[1].start))[: policy.max_passages]
     near = Nearness(embedder, [topic], [_embedded(view) for _, view in best])
@@ -129,6 +136,19 @@ def shelve(
     kept.sort(key=lambda view: (int(view.source[1:]), view.start))
     numbered = tuple(view.model_copy(update={"id": f"P{number}"}) for number, view in enumerate(kept, 1))
     return Shelf(sources, numbered), model
+
+
+def _section_shares(
+    views: Sequence[PassageView], model: TopicModel
+) -> dict[tuple[str, tuple[str, ...]], Mapping[str, float]]:
+    texts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for view in views:
+        texts.setdefault((view.source, view.headings), []).append(view.text)
+    return {key: model.section_share("\n".join(parts)) for key, parts in texts.items()}
+
+
+def _larger(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {term: max(one.get(term, 0.0), other.get(term, 0.0)) for term in one.keys() | other.keys()}
 
 
 def _views(name: str, source: Source, language: str) -> list[PassageView]:
@@ -234,8 +254,10 @@ def _computed(request: BriefRequest, used: set[str], max_quote_words: int) -> li
     for view in request.passages:
         if view.id not in used:
             continue
-        for statement in statements_of(view, request.language, max_quote_words):
-            said.append(Said(len(owners), view.publisher, STANDING[view.source_class], statement.text))
+        texts = [statement.text for statement in statements_of(view, request.language, max_quote_words)]
+        texts += [f"{fact.term} {fact.description}" for fact in facts_of(view, request.language, max_quote_words)]
+        for text in dict.fromkeys(texts):
+            said.append(Said(len(owners), view.publisher, STANDING[view.source_class], text))
             owners.append(view)
     pairs = []
     for one, other in contradictory_pairs(said):

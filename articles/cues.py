@@ -16,12 +16,16 @@ from typing import Any, Final
 from articles.types import SectionName
 
 __all__ = [
+    "CLEAR",
+    "LIKELY",
     "cue",
     "cue_match",
+    "denied",
     "dependent_pattern",
     "finite_words",
     "heading_cue",
     "instruction_words",
+    "names_doing",
     "negations",
     "pointing_pattern",
     "question_section",
@@ -70,6 +74,18 @@ def cue_match(section: SectionName, sentence: str, language: str) -> re.Match[st
     """Return the first sign of the section's kind in `sentence`, None where there is none."""
     pattern = _sentence_pattern(section, language)
     return pattern.search(sentence) if pattern is not None else None
+
+
+@cache
+def _denied_pattern(section: SectionName, language: str) -> re.Pattern[str] | None:
+    table = _table()["denied"][language]
+    return _words(table[section]) if section in table else None
+
+
+def denied(section: SectionName, sentence: str, language: str) -> bool:
+    """Tell whether `sentence` shows that it is not of the section's kind, whatever signs it has."""
+    pattern = _denied_pattern(section, language)
+    return pattern is not None and pattern.search(sentence) is not None
 
 
 @cache
@@ -125,6 +141,22 @@ def word_list(name: str) -> frozenset[str]:
 def subject_pattern(kind: str) -> re.Pattern[str]:
     """Return what shows that a topic is `trouble`, `procedure`, `calm`, `choice` or `look_up`."""
     return re.compile("|".join(_table()["subjects"][kind]), re.IGNORECASE)
+
+
+@cache
+def _doing_pattern() -> re.Pattern[str]:
+    forms = []
+    for verb in instruction_words("en", "do"):
+        first, _, rest = verb.partition(" ")
+        stem = first[:-1] if first.endswith("e") else first
+        forms.append(rf"{stem}{first[-1]}?ing{' ' + rest if rest else ''}")
+    german = "|".join(map(re.escape, instruction_words("de", "do")))
+    return re.compile(rf"(?:{'|'.join(forms)})\b|.*\s\w*(?:{german})$", re.IGNORECASE)
+
+
+def names_doing(topic: str) -> bool:
+    """Tell whether a topic is something to do: "Updating the master key", "Apache neu starten"."""
+    return _doing_pattern().match(topic.strip().rstrip(".?!")) is not None
 
 
 @cache

@@ -134,6 +134,8 @@ def _rows(text: str, block: TextBlock, language: str, limit: int) -> Iterator[Fa
         if len(cells) < 2:
             continue
         term = plain(cells[0].of(text))
+        if term.endswith(":") or term.count("{") != term.count("}"):
+            continue  # "Status: Extension" is the sheet of one thing and says nothing of a term; a cut name is none
         pieces = tuple(cells[1:])
         description = "; ".join(plain(cell.of(text)).rstrip(".;") for cell in pieces)
         short = len(term.split()) <= MAX_TERM_WORDS and len(description.split()) <= MAX_DESCRIPTION_WORDS

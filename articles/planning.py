@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from articles.author import FACT_TOPIC
-from articles.cues import subject_pattern
+from articles.cues import names_doing, subject_pattern
 from articles.facts import FactCandidate, option_names
 from articles.material import facts_of, statements_of
 from articles.procedures import procedure
 from articles.relevance import TopicModel, index_of, topic_model
 from articles.roles import ArticlePlan, ArticlePlanRequest, PassageView, Reconsideration, ReconsiderRequest
 from articles.selection import FLOOR, sentence_score
+from articles.tables import FACT_TOPIC
 from articles.types import MIN_FACTS, MIN_OPTIONS, MIN_SOLUTION_STEPS, MIN_VALIDATION_STEPS, SectionName
 from data.models import ArticleType
 from data.text import IdentifierClass, identifiers, terms
@@ -142,7 +142,7 @@ def subject_kind(topic: str, questions: Sequence[str]) -> str:
             subject_pattern("trouble").search(text) or any(item.cls in _CODES for item in identifiers(text))
         ):
             return "trouble"
-        if not calm and subject_pattern("procedure").search(text):
+        if not calm and (subject_pattern("procedure").search(text) or (text is topic and names_doing(topic))):
             return "procedure"
         if text is topic and subject_pattern("look_up").search(text):
             return "look_up"

@@ -6,7 +6,7 @@ One source's list leads, because two manuals' steps mixed are nobody's procedure
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from articles.arrange import RunCounter, draft_citations
@@ -23,8 +23,12 @@ from data.text import Span, terms
 
 __all__ = ["Procedure", "procedure"]
 
-MOST_STEPS: Final = 10
+HEADING_WORTH: Final = 0.3
+"""Of a leading passage whose own heading names the whole topic: what stands under it is that procedure."""
+MOST_STEPS: Final = 14
 MOST_CHECKS: Final = 4
+ENOUGH_CHECKS: Final = 2
+"""Checks of the leading page from which no other page is asked for more."""
 LEAD_TOPIC: Final = 0.6
 """Least share of the topic in the leading passage and its headings, the page's title left out: a page about Postfix has
 many lists that are not about the question."""
@@ -44,6 +48,8 @@ class _Placed:
     view: PassageView
     step: Instruction
     place: SectionName
+    before: int = -1
+    """Where the instruction before it in the same passage begins, -1 for the first."""
 
 
 def procedure(
@@ -62,18 +68,39 @@ def procedure(
         for one in _place(view, model, limit)
         if not private(f"{one.step.text} {_code(one)}", view)
     ]
+    placed = _in_page_order(placed)
     lead = _lead(placed, views, model)
     if lead is None:
         return Procedure((), (), ())
-    solution = _taken(placed, SectionName.SOLUTION_STEPS, lead, MOST_STEPS, model, limit, enough=MIN_SOLUTION_STEPS)
-    used = [frozenset(terms(step.text, model.language)) for step in solution]
-    validation = _taken(placed, SectionName.VALIDATION_STEPS, lead, MOST_CHECKS, model, limit, used)
-    used += [frozenset(terms(step.text, model.language)) for step in validation]
-    diagnosis = _taken(placed, SectionName.DIAGNOSIS, lead, MOST_CHECKS, model, limit, used)
-    if not validation and len(diagnosis) > 1:
-        # a check that comes after all that was done is a check of the result, whatever heading it stands under
-        validation, diagnosis = diagnosis[-1:], diagnosis[:-1]
-    return Procedure(solution, validation, diagnosis)
+    solution = _taken(placed, SectionName.SOLUTION_STEPS, lead, MOST_STEPS, model, enough=MIN_SOLUTION_STEPS)
+    used = [frozenset(terms(one.step.text, model.language)) for one in solution]
+    validation = _taken(placed, SectionName.VALIDATION_STEPS, lead, MOST_CHECKS, model, used, enough=ENOUGH_CHECKS)
+    used += [frozenset(terms(one.step.text, model.language)) for one in validation]
+    diagnosis = _taken(placed, SectionName.DIAGNOSIS, lead, MOST_CHECKS, model, used, enough=ENOUGH_CHECKS)
+    if not validation:
+        validation = [one for one in diagnosis if _after_the_fact(one, solution)]
+        diagnosis = [one for one in diagnosis if one not in validation]
+    return Procedure(_steps(solution, limit), _steps(validation, limit), _steps(diagnosis, limit))
+
+
+def _after_the_fact(one: _Placed, solution: Sequence[_Placed]) -> bool:
+    """Tell whether a check, whatever heading it stands under, verifies what the steps before it on its page did."""
+    done = [step.step.end for step in solution if step.view.source == one.view.source]
+    return bool(done) and (one.step.start >= max(done) or (one.step.verifies and one.step.start >= min(done)))
+
+
+def _in_page_order(placed: Sequence[_Placed]) -> list[_Placed]:
+    """Return `placed`, where a check announced before the first thing to do on its page is a look at the trouble."""
+    begin: dict[str, int] = {}
+    for one in placed:
+        if one.place is SectionName.SOLUTION_STEPS:
+            begin[one.view.source] = min(one.step.start, begin.get(one.view.source, one.step.start))
+    return [
+        replace(one, place=SectionName.DIAGNOSIS)
+        if one.place is SectionName.VALIDATION_STEPS and one.step.start < begin.get(one.view.source, 0)
+        else one
+        for one in placed
+    ]
 
 
 def _place(view: PassageView, model: TopicModel, limit: int) -> list[_Placed]:
@@ -95,7 +122,7 @@ def _place(view: PassageView, model: TopicModel, limit: int) -> list[_Placed]:
             place = SectionName.DIAGNOSIS
         else:
             place = SectionName.SOLUTION_STEPS if step.ordered else SectionName.DIAGNOSIS
-        found.append(_Placed(view, step, place))
+        found.append(_Placed(view, step, place, steps[index - 1].start if index else -1))
     return found
 
 
@@ -106,7 +133,9 @@ def _lead(placed: Sequence[_Placed], views: Sequence[PassageView], model: TopicM
         steps = [one for one in placed if one.view.id == view.id and one.place is SectionName.SOLUTION_STEPS]
         announced = bool(view.headings) and heading_cue(view.headings[-1]) is SectionName.SOLUTION_STEPS
         ordered = view.kind == PassageKind.PROCEDURE
-        return view.relevance + 0.08 * min(len(steps), 6) + 0.12 * ordered + 0.10 * announced if steps else -1.0
+        named = model.cover((view.headings[-1], 1.0)) if view.headings else 0.0
+        worth = view.relevance + 0.08 * min(len(steps), 6) + 0.12 * ordered + 0.10 * announced + HEADING_WORTH * named
+        return worth if steps else -1.0
 
     near = [view for view in views if _topic(view, model) >= LEAD_TOPIC and worth(view) > 0]
     return min(near, key=lambda view: (-worth(view), int(view.source[1:]), view.start), default=None)
@@ -123,14 +152,13 @@ def _taken(
     lead: PassageView,
     most: int,
     model: TopicModel,
-    limit: int,
     used: Sequence[frozenset[str]] = (),
     *,
     enough: int = 0,
-) -> tuple[DraftStep, ...]:
+) -> list[_Placed]:
     """Return up to `most` steps for `place`: those of the lead, then of its source, then of the others.
 
-    With `enough`, the next circle is asked only while fewer than that many were found.
+    With `enough`, a circle beyond the lead's own headings is asked only while fewer than that many were found.
     """
     mine = [
         one
@@ -146,17 +174,23 @@ def _taken(
     said = list(used)
     chosen: list[_Placed] = []
     for number, circle in enumerate(circles):
-        if number and enough and len(chosen) >= enough:
+        if number > 1 and enough and len(chosen) >= enough:
             break
         for one in circle:
             text = one.step.text + _code(one)
+            if one.step.dependent and (not chosen or _begin(chosen[-1]) != (one.view.id, one.before)):
+                continue  # "Set it to …" after another step than its own speaks of something else
             if len(chosen) < most and not redundant(text, said, model.language, SAME_STEP):
                 chosen.append(one)
                 said.append(frozenset(terms(text, model.language)))
     order = {one.view.id: number for circle in circles for number, one in enumerate(circle)}
     sources = list(dict.fromkeys(one.view.source for one in chosen))
     chosen.sort(key=lambda one: (sources.index(one.view.source), one.view.start, one.step.start, order[one.view.id]))
-    return _steps(chosen, limit)
+    return chosen
+
+
+def _begin(one: _Placed) -> tuple[str, int]:
+    return one.view.id, one.step.start
 
 
 def _distance(view: PassageView, lead: PassageView) -> int:

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from articles.cues import word_list
+from articles.cues import names_doing, word_list
 from articles.roles import PassageView
 from data.text import fold, identifiers, stem, term_in, term_index, terms
 from vector.embed import Embedder
@@ -35,6 +35,7 @@ HEADING_SHARE: Final = 0.8
 """A topic word in a heading above the passage counts this much of one in it; in the page's title, the half."""
 TITLE_SHARE: Final = 0.5
 PAGE_SHARE: Final = 0.6
+SECTION_SHARE: Final = 0.5
 SHORT_PAGE: Final = 6_000
 """Characters up to which a page is about one thing, so that a topic word anywhere on it counts; in a manual of 100 KB
 every word stands somewhere."""
@@ -117,6 +118,8 @@ class TopicModel:
     words: Mapping[str, _Word]
     aliases: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     """For a topic word, the abbreviations that the texts explain with it: "ticket-granting ticket (TGT)"."""
+    head: tuple[str, ...] = ()
+    """The topic words of the thing itself: of "Kerberos keytab for a service" the first two."""
 
     def cover(self, *parts: tuple[str, float]) -> float:
         """Return the weighted share of topic words found in `parts` of (text, how much a find in it counts)."""
@@ -133,6 +136,11 @@ class TopicModel:
         if self.words[term].found(text):
             return True
         return term in self.aliases and bool(self.aliases[term].search(text))
+
+    def names_head(self, text: str) -> float:
+        """Return the share of the thing's own words found in `text`; of the whole topic where it has no head."""
+        head = self.head or tuple(self.weights)
+        return sum(self.holds(term, text) for term in head) / len(head) if head else 0.0
 
     def passage(self, view: PassageView, page_share: Mapping[str, float] | None = None) -> float:
         """Return how far `view` is about the topic, 0 to 1, by words and identifiers.
@@ -160,6 +168,14 @@ class TopicModel:
             for term in self.weights
             if self.holds(term, title) or (self.holds(term, page) and self._often(term, page))
         }
+
+    def section_share(self, section: str) -> dict[str, float]:
+        """Return, for each topic word that a section (all its passages) says, how much it counts in each of them.
+
+        "Here is how to protect a directory" stands in front, and the steps below it say it no more.
+        """
+        share = SECTION_SHARE * min(1.0, SHORT_PAGE / max(1, len(section)))
+        return {} if share < LEAST_SHARE else {term: share for term in self.weights if self.holds(term, section)}
 
     def _often(self, term: str, page: str) -> bool:
         if term.startswith("="):
@@ -211,7 +227,24 @@ def topic_model(topic: str, language: str, texts: Sequence[str], *, selected: bo
         language,
         words,
         bare.aliases,
+        tuple(name for name in terms(_head_phrase(topic), "und") if name in raw),
     )
+
+
+_HEAD_END: Final = re.compile(
+    r"\s(?:for|with|in|of|to|on|at|against|from|by|via|after|before|when|if|für|mit|im|von|vom|zur?|zum|auf|am|beim?|"
+    r"gegen|aus|durch|über|nach|vor|wenn)\s|[:,(–—]",
+    re.IGNORECASE,
+)
+_DOING: Final = re.compile(r"(?:how to \w+|wie man|[A-Za-z]+ing(?: up)?) (?:an?|the|your)?\s*", re.IGNORECASE)
+
+
+def _head_phrase(topic: str) -> str:
+    """Return what a topic is about, without what is done to it in front and what it stands in behind."""
+    bare = topic.strip()
+    if names_doing(bare):
+        bare = bare[match.end() :] if (match := _DOING.match(bare)) else bare
+    return _HEAD_END.split(bare, maxsplit=1)[0] or topic
 
 
 _EXPLAINED: Final = re.compile(r"((?:[\w'’]+[ -]){1,6}[\w'’]+)\s\(([A-Z][A-Za-z]{1,6})\)")

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from articles.cues import cue, cue_match, heading_cue
+from articles.announce import announced, elsewhere, page_topic
+from articles.cues import CLEAR, LIKELY, cue, cue_match, denied
 from articles.material import statements_of
 from articles.relevance import TopicModel, index_of, overlap, question_terms
 from articles.roles import MustAnswer, PassageView
@@ -40,16 +41,27 @@ OWN_TOPIC: Final = 0.3
 """Of a sentence of a narrow kind (a cause, a definition): the least share of the topic in it or in its headings."""
 MIN_ABOUT: Final = 0.45
 """Least share of the topic in a sentence with what stands around it, however clear its kind."""
-SUBJECT_TOPIC: Final = 0.3
-GENERAL_SUBJECT_TOPIC: Final = 0.2
-"""Share of the topic that the subject of a definition must name; of a sentence that tells the scope, less will do."""
-TOPIC_SHARE: Final = 0.45
+SUBJECT_HEAD: Final = 0.5
+GENERAL_SUBJECT_HEAD: Final = 0.3
+"""Share of the thing's own words that the subject of a definition must name; for the scope, less will do."""
+TOPIC_SHARE: Final = 0.30
+FOCUS_SHARE: Final = 0.10
+"""Of a sentence whose page or section is about the whole topic."""
+FOCUS: Final = 0.30
+"""Least share of the topic in a page's title or the headings above; from elsewhere only what names most of it."""
+WIDE_NAMED: Final = 0.6
+OWN_SHARE: Final = 0.20
+"""Of a sentence that names the whole topic itself; what its page is about says less of it than its own words."""
 KIND_SHARE: Final = 0.30
 NEAR_SHARE: Final = 0.15
 QUESTION_SHARE: Final = 0.20
 """Of a sentence that holds all the words of a question of the task; on top of the others."""
-HEADING_BONUS: Final = 0.08
+HEADING_BONUS: Final = 0.12
 """For a sentence under a heading that announces the section ("Cause", "Voraussetzungen")."""
+ANNOUNCED_PAGE: Final = 0.3
+"""Least share of the topic in a page's title for its "Cause" to be taken as the topic's."""
+LEAST_NAMED: Final = 0.15
+"""Of a sentence of a broad kind: the least share of the topic it must name itself; else it is about something near."""
 SUBJECT_BONUS: Final = 0.10
 """For a definition whose first words name the topic, and for one that says what it is, not what it does."""
 SAME_SOURCE: Final = 0.05
@@ -66,6 +78,7 @@ _INSTRUCTIONS_ALLOWED: Final = frozenset(
 _NARROW: Final = frozenset(
     {SectionName.CAUSE, SectionName.SYMPTOMS, SectionName.DEFINITION, SectionName.RECOMMENDATION, SectionName.GOAL}
 )
+_BROAD: Final = frozenset({SectionName.HOW_IT_WORKS, SectionName.CONSEQUENCES, SectionName.DETAILS})
 _ABOUT: Final = frozenset({SectionName.DEFINITION, SectionName.SCOPE})
 _SAYS_WHAT: Final = re.compile(
     r"\b(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das)\b|"
@@ -79,6 +92,10 @@ _JUDGES: Final = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_WORDS: Final = 8
+_NO_NOUN: Final = re.compile(
+    r"\b(?:if|when|while|because|as with|by|to|wenn|falls|sobald|weil|um|beim|mit)\b", re.IGNORECASE
+)
+_CODE: Final = re.compile(r"`[^`]+`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +113,34 @@ def sentence_score(
     section: SectionName, said: Statement, view: PassageView, model: TopicModel, asked: Sequence[str], near: float
 ) -> float:
     """Return how well `said` serves `section`, 0 where it is not of its kind and answers none of `asked`."""
+    place = announced(view, model)
+    if denied(section, said.text, model.language) or elsewhere(section, place):
+        return 0.0
     kind = cue(section, said.text, model.language)
     wanted = max((_answers(question, said, view, model) for question in asked), default=0.0)
+    told = place is section and page_topic(view, model) >= ANNOUNCED_PAGE
+    if told:  # the source itself says of what kind it is
+        kind = CLEAR if kind else LIKELY
     if kind == 0.0 and wanted < 0.6:
         return 0.0
     headings = " ".join(view.headings)
-    own = model.cover((said.text, 1.0), (headings, 0.8))
-    if model.contradicted(said.text) or (section in _NARROW and own < OWN_TOPIC and wanted < 0.6):
+    named = model.cover((said.text, 1.0))
+    own = max(named, model.cover((said.text, 1.0), (headings, 0.8)))
+    if model.contradicted(said.text) or (section in _NARROW and own < OWN_TOPIC and wanted < 0.6 and not told):
+        return 0.0
+    if section in _BROAD and named < LEAST_NAMED and wanted < 0.6 and not told:
         return 0.0
     if section in _ABOUT and not _introduces(section, said.text, model):
         return 0.0
     about = max(model.cover((said.text, 1.0), (headings, 0.7), (view.text, 0.6), (view.title, 0.45)), view.topic * 0.8)
-    if about < MIN_ABOUT:
+    if about < MIN_ABOUT and not told:
         return 0.0
-    score = TOPIC_SHARE * about + KIND_SHARE * kind + NEAR_SHARE * near + QUESTION_SHARE * wanted
-    if view.headings and heading_cue(view.headings[-1]) is section:
+    focus = max(page_topic(view, model), model.cover((headings, 1.0)))
+    if focus < FOCUS and named < WIDE_NAMED and wanted < 0.6:
+        return 0.0
+    score = TOPIC_SHARE * about + FOCUS_SHARE * focus + OWN_SHARE * named
+    score += KIND_SHARE * kind + NEAR_SHARE * near + QUESTION_SHARE * wanted
+    if place is section:
         score += HEADING_BONUS
     if section in _ABOUT:
         score += SUBJECT_BONUS * (_names_subject(said.text, model) + bool(_SAYS_WHAT.search(said.text)))
@@ -131,8 +161,12 @@ def _introduces(section: SectionName, sentence: str, model: TopicModel) -> bool:
     if match is None or _JUDGES.match(sentence, match.start()):
         return False
     subject = sentence[: match.start()]
-    least = SUBJECT_TOPIC if section is SectionName.DEFINITION else GENERAL_SUBJECT_TOPIC
-    return len(subject.split()) <= _SUBJECT_WORDS and model.cover((subject, 1.0)) >= least
+    if "," in subject and model.names_head(subject.partition(",")[0]) < SUBJECT_HEAD:
+        return False  # what stands between commas may explain the topic, not bring it in
+    if _NO_NOUN.search(subject) or any(not model.cover((token, 1.0)) for token in _CODE.findall(subject)):
+        return False  # a condition, or a command that has the topic among its words: what it does defines the topic not
+    least = SUBJECT_HEAD if section is SectionName.DEFINITION else GENERAL_SUBJECT_HEAD
+    return len(subject.split()) <= _SUBJECT_WORDS and model.names_head(subject) >= least
 
 
 def _names_subject(sentence: str, model: TopicModel) -> bool:

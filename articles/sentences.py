@@ -51,9 +51,35 @@ _PREFIXED: Final = re.compile(r"[^.:`]{2,45}:\s+\S")
 _END: Final = re.compile(r"[.!]['\"”“»)\]*_`]{0,3}$")
 _BROKEN: Final = re.compile(
     r"\.\.\.|…|\s#+\s|https?://|www\.|\bftp://|[|{}]|\w@\w|\[\d+\]|\s[*_]\s|^\W*\d+\W*$|"
-    r"\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b"
+    r"\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b|\b(?:e\.g|i\.e|cf|vs|z\. ?B|d\. ?h|bzw|ca)\.$|"
+    r"(?<=[a-z])\. [a-z]+ (?:was|is|are)\b"
 )
-_POINTS_BACK: Final = re.compile(r"\b(?:this|these|those|such|dies|diese[mnrs]?|solche[mnrs]?)\b", re.IGNORECASE)
+_POINTS_BACK: Final = re.compile(
+    r"\b(?:this|these|those|such|the (?:latter|former)|the same(?! \w+ as| as)|dies|diese[mnrs]?|solche[mnrs]?|"
+    r"that(?= (?:around|way|too|again|instead|case|time)\b|[.;]))\b",
+    re.IGNORECASE,
+)
+_RESULT: Final = re.compile(
+    r"(?:\S+ ){1,4}then\b|[^,;:]{0,90}\b(?:dann|dabei|dadurch|dafür|daraus|davon|daran|trotzdem|ebenfalls)\b"
+    r"(?![^.]*,\s(?:dass|ob|wie|um|was|wenn)\b)",
+    re.IGNORECASE,
+)
+"""A consequence of something said before; a condition of the sentence's own makes it whole."""
+_ALSO: Final = re.compile(
+    r"(?:\S+ ){0,6}(?:also|additionally|auch|außerdem|zudem|folglich|zusätzlich|dagegen|hingegen|jedoch|allerdings)\b",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(r"(?:if|when|once|wenn|falls|sobald|sofern|ist|sind|wird|fehlt|liegt)\b", re.IGNORECASE)
+_NO_SUBJECT: Final = re.compile(
+    r"(?:how|why|whether|wie man|warum)\b|(?:uses|sets|allows|specifies|enables|returns|defines|determines|controls|"
+    r"provides|indicates|describes|gives|contains|lists|shows|causes|creates|adds|removes|changes|displays|prints|reads|"
+    r"writes|generates|makes|limits|disables|configures|requires|tells|instructs|runs|starts|stops|sends|performs|"
+    r"represents|supports|applies|checks|deletes|retrieves|sorts|extracts) (?!(?:are|is|of|and|or)\b)|"
+    r"(?!(?:unless|as|is|does|was|has|its|this|thus|perhaps|always|sometimes|besides)\b)[a-z]+[^s]s "
+    r"(?:the|an?|all|any|each|whether|if)\b",
+    re.IGNORECASE,
+)
+"""A heading, or what a manual says of a command that stands above it: no sentence by itself."""
 _OPENERS: Final = "`\"'„“»«(*_"
 
 
@@ -95,6 +121,10 @@ def points_back(sentence: str, language: str) -> bool:
     opening = sentence.lstrip(_OPENERS)
     if dependent_pattern(language).match(opening):
         return True
+    if _ALSO.match(opening):
+        return True
+    if _RESULT.match(opening) and not _CONDITION.match(opening):
+        return True
     if (found := _POINTS_BACK.search(opening)) is None:
         return False
     before = opening[: found.start()]
@@ -109,7 +139,7 @@ def _usable(body: str, language: str, listed: bool) -> bool:
         return False
     if _PREFIXED.match(body) or body.count("(") != body.count(")") or body.count("`") % 2 or body.count('"') % 2:
         return False
-    if not is_sentence(body, language, strict=listed):
+    if not is_sentence(body, language, strict=listed) or (language == "en" and _NO_SUBJECT.match(body)):
         return False
     first = body.lstrip(_OPENERS)[:1]
     return first.isupper() or first.isdigit() or body.startswith("`")

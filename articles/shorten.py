@@ -41,9 +41,10 @@ _KEEP: Final = re.compile(
 )
 _REFERENCE: Final = re.compile(
     r"\s*[(\[](?:see|cf\.|as described|described|documented|refer|siehe|s\. ?o\.|s\. ?u\.|vgl\.|vergleiche|beschrieben|"
-    r"abschnitt|kapitel|section|chapter|figure|abb)[^()\[\]]*[)\]]",
+    r"abschnitt|kapitel|section|chapter|figure|abb)(?:[^()\[\]]|\[[^()\[\]]*\])*[)\]]",
     _FLAGS,
 )
+_FILLER: Final = re.compile(r",\s+(?:of course|indeed|naturally|in fact|natürlich|selbstverständlich)\s*,", _FLAGS)
 _PARENTHESIS: Final = re.compile(r"\s*\((?!\d\w?\))[^()]*\)")
 _DASHED: Final = re.compile(r"\s+(?:--|–|—)\s[^–—]*?\s(?:--|–|—)(?=\s)")
 _END_MARK: Final = r"(?=[.!]['\"”“»)*_`]{0,3}$)"
@@ -97,7 +98,8 @@ def shorten(sentence: str, language: str, limit: int) -> tuple[Span, ...] | None
     if language == "en" and (opening := _ENGLISH_CONNECTIVE.match(sentence, start)):
         start = opening.end()
     removed: list[Span] = [Span(0, start)] if start else []
-    removed += [Span(*match.span()) for match in _REFERENCE.finditer(sentence, start)]
+    for always in (_REFERENCE, _FILLER):
+        removed += [Span(*match.span()) for match in always.finditer(sentence, start)]
     kept = _kept(sentence, removed)
     if _fits(sentence, kept, limit):
         return kept
