@@ -71,8 +71,8 @@ _FILL_ORDER: Final = (
     _S.CAUSE,
     _S.SYMPTOMS,
     _S.DEFINITION,
-    _S.QUESTION,
     _S.RECOMMENDATION,
+    _S.QUESTION,
     _S.PREREQUISITES,
     _S.GOAL,
     _S.SCOPE,
@@ -168,13 +168,14 @@ def _second_voice(desk: Desk, sections: dict[SectionName, DraftSection]) -> None
 
 
 def _fitting(desk: Desk, name: SectionName) -> list[Candidate]:
-    """Return the sentences for a section; the question of a choice is one that names two of its options."""
+    """Return the sentences for a section; of a choice, what is asked names two options and what is advised one."""
     pool = desk.pool(name)
-    if name is not _S.QUESTION:
-        return pool
+    least = {_S.QUESTION: MIN_OPTIONS, _S.RECOMMENDATION: 1}.get(name, 0)
     names = [name_terms(one, desk.request.language) for one in option_names(desk.request.topic)]
-    naming = [c for c in pool if sum(mentions(c.said.text, one) for one in names) >= MIN_OPTIONS]
-    return naming or pool
+    if not least or len(names) < MIN_OPTIONS:
+        return pool
+    naming = [c for c in pool if sum(mentions(c.said.text, one) for one in names) >= least]
+    return naming or (pool if name is _S.QUESTION else [])
 
 
 def _opening(desk: Desk, most: int) -> tuple[DraftClaim, ...]:

@@ -8,11 +8,11 @@ from typing import Final
 from articles.cues import heading_cue
 from articles.facts import option_names
 from articles.material import facts_of, instructions_of, statements_of
-from articles.relevance import TopicModel, index_of, topic_model
+from articles.relevance import TopicModel, topic_model
 from articles.roles import BriefAnswer, BriefEntry, BriefRequest, MustAnswer, PassageView
 from articles.selection import FLOOR, sentence_score
+from articles.tables import is_of, name_terms
 from articles.types import SectionName
-from data.text import terms
 
 __all__ = ["answer_brief"]
 
@@ -40,7 +40,7 @@ def _worth(question: MustAnswer, request: BriefRequest, model: TopicModel) -> Ca
         SectionName.SOLUTION_STEPS: lambda view: _steps(view, request.language, check=False),
         SectionName.VALIDATION_STEPS: lambda view: _steps(view, request.language, check=True),
         SectionName.FACTS: lambda view: float(len(facts_of(view, request.language, QUOTE_WORDS))),
-        SectionName.OPTIONS: lambda view: _options(view, names, request.language),
+        SectionName.OPTIONS: lambda view: _options(view, names, model),
     }
     if question.section in special and question.required:
         count = special[question.section]
@@ -68,8 +68,15 @@ def _steps(view: PassageView, language: str, *, check: bool) -> float:
     return float(sum(step.check is check for step in found))
 
 
-def _options(view: PassageView, names: tuple[str, ...], language: str) -> float:
+def _options(view: PassageView, names: tuple[str, ...], model: TopicModel) -> float:
+    """Return how many sentences of the passage speak for or against one of the options alone."""
     if not names:
         return float(len(option_names("", (view.text,))))
-    index = index_of(view.text)
-    return float(sum(set(terms(name, language)) <= index for name in names))
+    wanted = [name_terms(name, model.language) for name in names]
+    return float(
+        sum(
+            sentence_score(SectionName.OPTIONS, said, view, model, (), 0.0) >= FLOOR
+            and any(is_of(said.text, name, [other for other in wanted if other != name]) for name in wanted)
+            for said in statements_of(view, model.language, QUOTE_WORDS)
+        )
+    )

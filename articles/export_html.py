@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from articles.export_items import ExportItem, ExportLink
 from articles.phrases import heading, kind_name, label
+from articles.plaintext import page_title
 from articles.render import inline_parts, sentence_text
 from articles.types import (
     Article,
@@ -174,7 +175,7 @@ def source_line(evidence: Evidence, language: str) -> dict[str, Any]:
         parts.append(label("published", language, date=f"{evidence.published_at:%Y-%m-%d}"))
     parts.append(label("accessed", language, date=f"{evidence.fetched_at:%Y-%m-%d}"))
     href = address if address.startswith(("https://", "http://")) else ""
-    return {"href": href, "address": address, "title": " ".join(evidence.title.split()) or address, "parts": parts}
+    return {"href": href, "address": address, "title": page_title(evidence.title) or address, "parts": parts}
 
 
 def _quotes(article: Article, numbers: Mapping[str, int]) -> list[dict[str, Any]]:

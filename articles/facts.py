@@ -212,8 +212,7 @@ def option_names(topic: str, passages: Sequence[str] = ()) -> tuple[str, ...]:
     if len(parts) >= 2:
         names = [name for part in parts for name in re.split(r"\s*,\s*", part)]
         names[0] = _last_words(_OPENING.sub("", names[0]))
-        names = [_first_words(name) for name in names]
-        return tuple(dict.fromkeys(name for name in names if name))
+        return tuple(dict.fromkeys(_alike([name for part in names if (name := _first_words(part))])))
     found: list[str] = []
     for passage in passages:
         for block in text_blocks(passage):
@@ -222,6 +221,18 @@ def option_names(topic: str, passages: Sequence[str] = ()) -> tuple[str, ...]:
                 if len(term.split()) <= MAX_TERM_WORDS and not _LABELS.match(term):
                     found.append(term)
     return tuple(dict.fromkeys(found))
+
+
+def _alike(names: Sequence[str]) -> list[str]:
+    """Return names of one form: of "Apache prefork, worker, event MPM" what stands around the choice is no name."""
+    bare = [re.sub(r"^(?:an?|the|eine?[nmrs]?|der|die|das) ", "", name, flags=re.IGNORECASE).split() for name in names]
+    least = min((len(words) for words in bare), default=0)
+    first, *rest = bare or [[]]
+    shown = [
+        first[len(first) - least :],
+        *(words[:least] if one == len(rest) - 1 else words for one, words in enumerate(rest)),
+    ]
+    return [" ".join(words) for words in shown if words]
 
 
 def _last_words(name: str) -> str:

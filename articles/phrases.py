@@ -201,10 +201,12 @@ def must_answer_question(name: SectionName, topic: str, language: str) -> str:
 
 
 def title_for(topic: str, type_: ArticleType, language: str) -> str:
-    """Return the title: the topic as asked, under the type's fixed word unless it stands there already."""
+    """Return the title: the topic as asked, under the type's fixed word unless it stands there already.
+
+    Behind the fixed word the topic keeps its case: nginx and krb5.conf are written small.
+    """
     subject = " ".join(topic.split()).strip().rstrip(".:")
-    subject = subject[:1].upper() + subject[1:]
     pattern = _TITLES[language][type_]
     if fold(subject).startswith(fold(pattern.split(":")[0])):
-        return subject
+        return subject[:1].upper() + subject[1:]
     return pattern.format(topic=subject)

@@ -18,6 +18,7 @@ __all__ = [
     "code_tokens",
     "is_code_token",
     "longest_run",
+    "page_title",
     "plain",
     "prose_words",
     "run_index",
@@ -30,6 +31,8 @@ _LINK: Final = re.compile(r"!?\[(?P<text>[^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:
 _STRONG: Final = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)(?P<text>[^*]+?)(?<=\S)\1(?![\w*])")
 _UNDER: Final = re.compile(r"(?<![\w_])(_{1,3})(?=[^\s_])(?P<text>[^_]+?)(?<=[^\s_])\1(?![\w_])")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!<>|~$%&\"'])")
+_ICON: Final = re.compile("[\ue000-\uf8ff]")
+"""Private use characters: the little anchor that documentation tools put behind a heading."""
 _BLANKS: Final = re.compile(r"\s+")
 
 
@@ -38,6 +41,11 @@ def _unmarked(text: str) -> str:
     text = _STRONG.sub(lambda m: m["text"], text)
     text = _UNDER.sub(lambda m: m["text"], text)
     return _ESCAPE.sub(r"\1", text)
+
+
+def page_title(title: str) -> str:
+    """Return a page's title as a reader is shown it: on one line, without the signs of an icon font."""
+    return " ".join(_ICON.sub("", title).split())
 
 
 def plain(quote: str) -> str:

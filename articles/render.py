@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from articles.phrases import heading, label, lead_in_text
-from articles.plaintext import is_code_token
+from articles.plaintext import is_code_token, page_title
 from articles.types import (
     Article,
     Block,
@@ -112,7 +112,7 @@ def _row(fact: Fact, numbers: Mapping[str, int]) -> str:
 
 def _source(number: int, evidence: Evidence, language: str) -> str:
     url = (evidence.final_url or evidence.url).replace(" ", "%20").replace("<", "%3C").replace(">", "%3E")
-    title = inline(" ".join(evidence.title.split()) or url)
+    title = inline(page_title(evidence.title) or url)
     parts = [f"[{title}](<{url}>)"]
     if evidence.publisher:
         parts.append(inline(evidence.publisher))

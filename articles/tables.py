@@ -16,7 +16,7 @@ from articles.selection import redundant
 from articles.types import MIN_FACTS, SectionName
 from data.text import fold, terms
 
-__all__ = ["FACT_TOPIC", "facts_section", "mentions", "name_terms", "options_section"]
+__all__ = ["FACT_TOPIC", "facts_section", "is_of", "mentions", "name_terms", "options_section"]
 
 _S = SectionName
 MOST_FACTS: Final = 20
@@ -82,7 +82,7 @@ def options_section(desk: Desk) -> dict[SectionName, DraftSection]:
     for name in names:
         wanted = name_terms(name, request.language)
         others = [name_terms(other, request.language) for other in names if other != name]
-        own = [candidate for candidate in pool if _is_of(candidate.said.text, wanted, others)]
+        own = [candidate for candidate in pool if is_of(candidate.said.text, wanted, others)]
         chosen = desk.take(_S.OPTIONS, MOST_CRITERIA, own)
         if chosen:
             criteria = arrange_claims(chosen, desk.views, request.language, request.max_quote_words)
@@ -90,7 +90,7 @@ def options_section(desk: Desk) -> dict[SectionName, DraftSection]:
     return {_S.OPTIONS: DraftSection(name=_S.OPTIONS, options=tuple(options))} if options else {}
 
 
-def _is_of(sentence: str, wanted: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+def is_of(sentence: str, wanted: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
     """Tell whether a sentence speaks of one option: it names no other, or compares it, as its subject, with others."""
     if not mentions(sentence, wanted):
         return False

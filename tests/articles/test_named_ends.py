@@ -23,8 +23,9 @@ OTHER_NUMBER = {
     "en": "# Ticket lifetimes\n\nBy default, a TGT is valid for 24 hours and can be renewed for up to 9 days.\n",
     "de": (
         "# Warteschlangen von Postfix in Zahlen\n\n"
-        "`maximal_backoff_time` begrenzt die längste Wartezeit zwischen zwei Zustellversuchen der Postfix-Warteschlange "
-        "auf 9000 Sekunden. Die Parameter der Postfix-Warteschlange stehen in der Datei `/etc/postfix/main.cf`.\n"
+        "`maximal_backoff_time` begrenzt die längste Wartezeit zwischen zwei Zustellversuchen der "
+        "Postfix-Warteschlange auf 9000 Sekunden. Die Parameter der Postfix-Warteschlange stehen in der Datei "
+        "`/etc/postfix/main.cf`.\n"
     ),
 }
 
