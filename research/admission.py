@@ -325,11 +325,12 @@ def _merge(request: TaskRequest, origin: TaskOrigin, best: tuple[Task, Duplicate
         priority=max(keeper.priority, request.priority),
         message=f"task {keeper.id} is on it already and takes it in ({_told(score)})",
         detail={
+            "decision": SEMANTIC_DUPLICATE,
             "algorithm": ALGORITHM,
             "score": round(score.score, 4),
-            "topic": round(score.topic, 4),
-            "seeds": round(score.seeds, 4),
-            "questions": round(score.questions, 4),
+            "topic_score": round(score.topic, 4),
+            "seeds_score": round(score.seeds, 4),
+            "questions_score": round(score.questions, 4),
             "identifiers": score.identifiers,
         },
     )

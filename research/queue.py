@@ -43,6 +43,7 @@ from data.tasks import (
 from data.text import detect_language, label_key, normalise
 from research.admission import (
     BUDGET_EXHAUSTED,
+    SEMANTIC_DUPLICATE,
     Budget,
     KnownIndex,
     QueuePolicy,
@@ -251,7 +252,7 @@ class ResearchQueue:
             origins=tuple(sorted({*keeper.origins, *(origin for task in members for origin in task.origins)})),
             priority=max(task.priority for task in (keeper, *members)),
             message="",
-            detail={"algorithm": ALGORITHM},
+            detail={"decision": SEMANTIC_DUPLICATE, "algorithm": ALGORITHM},
         )
         return MergeTasks(merge, group.members, {task.id: task.version for task in (keeper, *members)})
 

@@ -94,6 +94,8 @@ def let_wait(tx: Tx, task_id: str, twin_id: str) -> bool:
         _write(tx, task, progress=progress, not_before=None)
     elif task.state is TaskState.QUEUED:
         _move(tx, task, TaskState.DEFERRED, progress=progress, not_before=None)
+        payload = {"task_id": task.id, "topic": task.topic, "error": None, "not_before": None, "waits_for": twin_id}
+        tx.emit(Event(TASK_DEFERRED, {**payload, "attempts": task.attempts}))
     else:
         return False
     return True
@@ -148,7 +150,8 @@ def defer(tx: Tx, task_id: str, worker: str, *, backoff: Backoff, error: str, at
         last_error=error,
     )
     payload = {"task_id": task.id, "topic": task.topic, "error": error, "not_before": not_before.isoformat()}
-    tx.emit(Event(TASK_DEFERRED, {**payload, "deferrals": before + 1, "attempts": deferred.attempts}, level="warning"))
+    payload |= {"waits_for": None, "attempts": deferred.attempts}
+    tx.emit(Event(TASK_DEFERRED, {**payload, "deferrals": before + 1}, level="warning"))
     return deferred
 
 
