@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from random import Random
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.tasks import shapes
 from data.models import ArticleType
 from research.consolidation import Group, QueueEntry, consolidate
 from research.duplicate_index import DuplicateIndex
@@ -141,6 +143,27 @@ def test_symmetric_bounded_and_independent_of_order(a: TaskShape, b: TaskShape) 
     assert duplicate_score(b, a) == score
     assert 0.0 <= score.score <= 1.0
     assert duplicate_score(TaskShape(a.topic, a.seeds, tuple(reversed(a.questions))), b) == score
+
+
+def test_ten_thousand_random_pairs_are_scored_alike_from_both_sides_and_in_any_order() -> None:
+    """Queues as a service desk fills them, every shape also with its questions and seeds in another order."""
+    random = Random(20261201)
+    made = shapes(400, seed=12)
+    turned = []
+    for shape in made:
+        questions = list(shape.questions)
+        random.shuffle(questions)
+        turned.append(TaskShape(shape.topic, frozenset(sorted(shape.seeds, reverse=True)), tuple(questions)))
+    verdicts: Counter[tuple[bool, str]] = Counter()
+    for _ in range(10_000):
+        i = random.randrange(len(made))
+        j = random.randrange(len(made)) if random.random() < 0.7 else min(len(made) - 1, i + random.randrange(6))
+        score = duplicate_score(made[i], made[j])
+        assert score == duplicate_score(made[j], made[i]) == duplicate_score(turned[i], turned[j])
+        assert score == duplicate_score(turned[j], made[i])
+        verdicts[score.duplicate, score.identifiers] += 1
+    assert {duplicate for duplicate, _ in verdicts} == {True, False}
+    assert {verdict for _, verdict in verdicts} == {"none", "shared", "pinned", "different"}
 
 
 @settings(max_examples=80, deadline=None)

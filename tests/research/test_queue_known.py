@@ -139,7 +139,7 @@ class Life:
 
 
 @pytest.mark.fast_on_postgres
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 async def test_what_is_known_is_what_the_store_holds_whoever_changed_it(
     store: Store, clock: ManualClock, seed: int
 ) -> None:

@@ -40,7 +40,7 @@ from tests.postgres import Cluster
 
 T = TypeVar("T")
 WORDS = ["printer", "kerberos", "outlook", "firewall", "scanner", "postfix"]
-A_DAY = 4
+A_DAY = 2
 ATTEMPTS = 2
 LEASE = timedelta(minutes=10)
 BACKOFF = [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40), timedelta(minutes=80)]
@@ -363,7 +363,7 @@ def copies(database: Path) -> tuple[Path, None]:
 
 
 def test_short_lives_follow_the_model(empty_database: Path) -> None:
-    lives(lambda: copies(empty_database), 6, 15)
+    lives(lambda: copies(empty_database), 4, 15)
 
 
 @pytest.mark.slow

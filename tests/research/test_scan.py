@@ -16,6 +16,7 @@ from data.clock import ManualClock
 from data.crud.engine import perform
 from data.crud.ingest import IngestNodes, NodeDraft
 from data.crud.tasks import TaskResult
+from data.errors import StoreClosed
 from data.models import ArticleType, NodeKind, ScanDecision, TaskOrigin, TaskState
 from data.nodes import list_nodes
 from data.scans import decisions_of, last_scan, list_scans
@@ -162,25 +163,26 @@ async def test_a_look_every_ten_minutes_for_a_week_adds_nothing_to_a_day_that_is
     await scan(store, queue, planner)  # completed today and active together use the budget up
     await queue.enqueue(TaskRequest("Fax gateway rejects international numbers"), TaskOrigin.MANUAL)
     before = {task.id: (task.state, task.version) for task in await store.read(list_tasks)}
-    totals = await queue.totals()
+    totals, restarts = await queue.totals(), 0
     assert (totals.completed_total, totals.evidence_total) == (1, 4)
-    opened: Store | None = None
+    opened = store
     for number in range(7 * 24 * 6):
         clock.advance(timedelta(minutes=10))
         if number % 100 == 50:  # a process ends and another one starts on the same home
-            if opened is not None:
-                await opened.close()
+            await opened.close()
+            restarts += 1
             opened = await Store.open(backend.folder, clock=clock, url=backend.url)
             queue = ResearchQueue(opened, policy)
             assert await queue.totals() == totals
             assert queue.process_totals.created == 0
-        at = opened or store
-        done = await scan(at, queue, planner)
+        done = await scan(opened, queue, planner)
         assert (done.planned, done.created, done.merged) == (0, 0, 0)
         assert done.candidates == done.rejected["daily_budget_exhausted"] == 5
-        told = {(entry.rejection_reason, entry.recommended_action) for entry in await decisions(at)}
+        told = {(entry.rejection_reason, entry.recommended_action) for entry in await decisions(opened)}
         assert told == {("daily_budget_exhausted", "wait_for_next_utc_day_or_finish_queue")}
-    assert opened is not None
+    assert restarts == 10
+    with pytest.raises(StoreClosed):
+        await store.read(list_tasks)
     assert {task.id: (task.state, task.version) for task in await opened.read(list_tasks)} == before
     assert await queue.totals() == totals
     await opened.close()
