@@ -149,9 +149,9 @@ def defer(tx: Tx, task_id: str, worker: str, *, backoff: Backoff, error: str, at
         attempts=task.attempts + attempt,
         last_error=error,
     )
-    payload = {"task_id": task.id, "topic": task.topic, "error": error, "not_before": not_before.isoformat()}
-    payload |= {"waits_for": None, "attempts": deferred.attempts}
-    tx.emit(Event(TASK_DEFERRED, {**payload, "deferrals": before + 1}, level="warning"))
+    payload: dict[str, Any] = {"task_id": task.id, "topic": task.topic, "error": error, "waits_for": None}
+    payload |= {"not_before": not_before.isoformat(), "deferrals": before + 1, "attempts": deferred.attempts}
+    tx.emit(Event(TASK_DEFERRED, payload, level="warning"))
     return deferred
 
 
