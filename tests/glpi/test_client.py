@@ -149,6 +149,14 @@ async def test_all_entities_are_seen_not_the_default_one(glpi: StandIn, client: 
     assert await ids(client) == [1, 2]
 
 
+async def test_also_of_a_user_who_has_no_right_on_the_root(glpi: StandIn, client: GlpiClient) -> None:
+    glpi.house.entities = {1: "Root entity > A", 2: "Root entity > B"}
+    glpi.house.default_entity = 1
+    glpi.house.ticket(name="a", entities_id=1)
+    glpi.house.ticket(name="b", entities_id=2)
+    assert await ids(client) == [1, 2]
+
+
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 10, 11])
 async def test_every_row_once_whatever_the_pages(glpi: StandIn, client: GlpiClient, count: int) -> None:
     for _ in range(count):
