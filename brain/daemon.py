@@ -27,12 +27,15 @@ from brain.runtime import Runtime, open_runtime
 from brain.status import Live, count, status_document
 from brain.version import VERSION
 from data.clock import Clock, SystemClock
+from data.edges import count_by_kind
 from data.events import DAEMON_STARTED, DAEMON_STOPPING
 from data.locks import HomeLock
 from data.migrations.prepare import prepare_home
 from data.models import Event
 from data.state import set_state
 from data.vectors import embedded_nodes
+from research.communities import LARGE
+from research.communities import warm_up as warm_up_communities
 from vector.warmup import COMPILED_FROM, warm_up
 
 if TYPE_CHECKING:
@@ -119,12 +122,15 @@ class _Daemon:
             log.warning("search cannot answer", said=probe.message, change=probe.setting)
 
     async def _warm_up(self) -> None:
-        """Load what maintenance of a large house uses, before anybody waits for an answer."""
-        if not self.settings.vector_maintenance:
-            return
-        nodes = await self.runtime.store.read_bulk(embedded_nodes, self.runtime.embedder.name)
-        if len(nodes) >= COMPILED_FROM:
-            await asyncio.to_thread(warm_up)
+        """Load what passes over a large house use, before anybody waits for an answer."""
+        if self.settings.vector_maintenance:
+            nodes = await self.runtime.store.read_bulk(embedded_nodes, self.runtime.embedder.name)
+            if len(nodes) >= COMPILED_FROM:
+                await asyncio.to_thread(warm_up)
+        if self.settings.autonomous_research:
+            edges = await self.runtime.store.read_bulk(count_by_kind)
+            if sum(edges.values()) >= LARGE:
+                await asyncio.to_thread(warm_up_communities)
 
     async def status(self) -> dict[str, Any]:
         """Build the status document: nothing here waits for the writer, nor long for the counts of a large house."""

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from data.models import NodeKind
 from data.nodes import NodeContent
 from data.schema import node, node_reading
 
-__all__ = ["NodeReading", "later_text", "load_readings", "unread_nodes"]
+__all__ = ["NodeReading", "count_unread", "later_text", "load_readings", "unread_nodes"]
 
 _AT_ONCE: Final = 2_000
 """Rows fetched by one call that holds the interpreter: some milliseconds."""
@@ -39,21 +39,27 @@ class NodeReading:
     terms: str
 
 
+def count_unread(conn: Connection, reader: str) -> int:
+    """Return how many nodes `reader` has not read as they are."""
+    statement = select(func.count()).select_from(node).outerjoin(node_reading, node_reading.c.node_id == node.c.id)
+    return int(conn.execute(statement.where(_OWN, _unread(reader))).scalar_one())
+
+
 def unread_nodes(conn: Connection, reader: str, *, limit: int, after: str = "") -> list[NodeContent]:
     """Return the next `limit` nodes behind the id `after` that `reader` has not read as they are, by id."""
-    reading = node_reading.c
     statement = (
         select(node.c.id, node.c.kind, node.c.label, node.c.body, node.c.language, node.c.category, node.c.content_hash)
-        .outerjoin(node_reading, reading.node_id == node.c.id)
-        .where(
-            _OWN,
-            node.c.id > after,
-            or_(reading.node_id.is_(None), reading.content_hash != node.c.content_hash, reading.reader != reader),
-        )
+        .outerjoin(node_reading, node_reading.c.node_id == node.c.id)
+        .where(_OWN, node.c.id > after, _unread(reader))
         .order_by(node.c.id)
         .limit(limit)
     )
     return [NodeContent(row[0], NodeKind(row[1]), *row[2:]) for row in conn.execute(statement).tuples()]
+
+
+def _unread(reader: str) -> ColumnElement[bool]:
+    reading = node_reading.c
+    return or_(reading.node_id.is_(None), reading.content_hash != node.c.content_hash, reading.reader != reader)
 
 
 def load_readings(conn: Connection, reader: str) -> list[NodeReading]:

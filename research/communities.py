@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["find_communities"]
+__all__ = ["LARGE", "find_communities", "warm_up"]
 
 
-_LARGE: Final = 20_000
+LARGE: Final = 20_000
 """Edges from which the compiled form does it: networkx takes minutes for a million. Below, a graph keeps the
 communities that the thresholds of gaps were chosen on; the same graph always goes the same way."""
 
@@ -29,7 +29,7 @@ def find_communities(
     table = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges), dtype=np.float64).reshape(-1, 3)
     low, high = np.minimum(table[:, 0], table[:, 1]), np.maximum(table[:, 0], table[:, 1])
     table = np.stack([low, high, table[:, 2]], axis=1)[np.lexsort((table[:, 2], high, low))]
-    louvain = _compiled if len(table) >= _LARGE else _by_networkx
+    louvain = _compiled if len(table) >= LARGE else _by_networkx
     found = louvain(nodes, table, resolution, seed)
     return sorted((tuple(sorted(members)) for members in found), key=lambda members: (-len(members), members))
 
@@ -57,3 +57,10 @@ def _compiled(nodes: int, table: NDArray[Any], resolution: float, seed: int) -> 
     order = np.argsort(member, kind="stable")
     ends = np.flatnonzero(np.diff(member[order])) + 1
     return [part.tolist() for part in np.split(order, ends)]
+
+
+def warm_up() -> None:
+    """Run the compiled form once over a few edges: loading it holds the interpreter, seconds the first time."""
+    import numpy as np
+
+    _compiled(4, np.array([[0, 1, 1.0], [1, 2, 0.5], [2, 3, 1.0]]), 1.0, 7)

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import astuple
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-from data.collecting import no_collections
 from data.crud.batch import Batch, Columns, write_batch
 from data.errors import StoreError
 from data.nodes import NodeContent
 from data.progress import Progress, silent
-from data.readings import unread_nodes
+from data.readings import NodeReading, count_unread, unread_nodes
 from data.schema import node_reading
 from data.store import Store
 from research.private import GuardPolicy
-from research.reading import read_node
+from research.read_pool import WORKERS, pool, read_all
 
 __all__ = ["read_nodes", "reader_name"]
 
@@ -33,8 +34,10 @@ _SOURCES: Final = (
     "research.traces", "snowballstemmer", "snowballstemmer.english_stemmer", "snowballstemmer.german_stemmer",
 )  # fmt: skip
 """Modules on which a reading hangs."""
-_AT_ONCE: Final = 2_000
+_AT_ONCE: Final = 1_000
 """Nodes that are read and written in one batch: what an interruption loses, and what stands in memory."""
+_MANY: Final = 20_000
+"""Unread nodes from which processes are worth their start: each loads the program and learns the words anew."""
 
 
 async def read_nodes(store: Store, privacy: GuardPolicy, *, progress: Progress = silent) -> int:
@@ -42,15 +45,59 @@ async def read_nodes(store: Store, privacy: GuardPolicy, *, progress: Progress =
 
     Raises StoreError where they cannot be written. What was read before an interruption stays.
     """
-    reader, after, done = reader_name(privacy), "", 0
-    while unread := await store.read_bulk(unread_nodes, reader, limit=_AT_ONCE, after=after):
-        rows = await asyncio.to_thread(_rows, unread, reader, privacy)
-        outcome = await write_batch(store, Batch("readings", node_reading, rows), actor="scanner")
-        if not outcome.ok:
-            raise StoreError(f"readings of nodes were not kept: {outcome.message}")
-        after, done = unread[-1].id, done + len(unread)
-        progress("reading", done, None)
+    reader = reader_name(privacy)
+    waiting = await store.read_bulk(count_unread, reader)
+    if not waiting:
+        return 0
+
+    def tell(done: int) -> None:
+        progress("reading", done, waiting)
+
+    if waiting < _MANY:
+        return await _read(store, reader, privacy, None, tell)
+    processes = pool()
+    try:
+        return await _read(store, reader, privacy, processes, tell)
+    except BrokenExecutor:  # a process was killed, as where memory is short: the rest is read here, more slowly
+        return await _read(store, reader, privacy, None, tell)
+    finally:
+        processes.shutdown(wait=False, cancel_futures=True)
+
+
+async def _read(
+    store: Store,
+    reader: str,
+    privacy: GuardPolicy,
+    processes: ProcessPoolExecutor | None,
+    tell: Callable[[int], None],
+) -> int:
+    """Read and keep chunk by chunk; while one is written, the next are being read."""
+    loop = asyncio.get_running_loop()
+    under_way: deque[tuple[list[NodeContent], asyncio.Future[list[NodeReading]]]] = deque()
+    after, done, more = "", 0, True
+    try:
+        while more or under_way:
+            while more and len(under_way) < (1 if processes is None else WORKERS + 1):
+                unread = await store.read_bulk(unread_nodes, reader, limit=_AT_ONCE, after=after)
+                more = len(unread) == _AT_ONCE
+                if unread:
+                    after = unread[-1].id
+                    under_way.append((unread, loop.run_in_executor(processes, read_all, unread, privacy)))
+            if under_way:
+                nodes, reading = under_way.popleft()
+                await _keep(store, nodes, await reading, reader)
+                done += len(nodes)
+                tell(done)
+    finally:
+        for _, reading in under_way:
+            reading.cancel()
     return done
+
+
+async def _keep(store: Store, nodes: Sequence[NodeContent], readings: Sequence[NodeReading], reader: str) -> None:
+    outcome = await write_batch(store, Batch("readings", node_reading, _rows(nodes, readings, reader)), actor="scanner")
+    if not outcome.ok:
+        raise StoreError(f"readings of nodes were not kept: {outcome.message}")
 
 
 def reader_name(privacy: GuardPolicy) -> str:
@@ -68,9 +115,7 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-def _rows(nodes: Sequence[NodeContent], reader: str, privacy: GuardPolicy) -> Columns:
-    with no_collections():
-        readings = [read_node(node, privacy) for node in nodes]
+def _rows(nodes: Sequence[NodeContent], readings: Sequence[NodeReading], reader: str) -> Columns:
     columns: dict[str, list[Any]] = {
         "node_id": [node.id for node in nodes],
         "content_hash": [node.content_hash for node in nodes],

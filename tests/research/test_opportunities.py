@@ -9,14 +9,22 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
 
 import pytest
+from sqlalchemy import insert
 
+from data.crud.engine import perform
+from data.crud.ingest import IngestNodes, NodeDraft
 from data.edges import EdgeArrays
 from data.graph import GraphSnapshot
 from data.models import ArticleState, ArticleType, NodeKind
-from data.nodes import NodeContent
+from data.nodes import NodeContent, all_contents, list_nodes
+from data.schema import edge
+from data.store import Store
 from data.tasks import KnownArticle, TaskRequest
+from data.tx import Tx
 from research.communities import find_communities
 from research.intent import expected_type
 from research.labels import public_label
@@ -25,6 +33,7 @@ from research.plan import RESEARCH_PLAN, ResearchPlan, ResearchPlanRequest, Seed
 from research.questions import questions_for, subject_of
 from research.reading import BODY_READ, read_node
 from research.reasoner import prompt_text
+from research.scan import look
 
 NOW = datetime(2026, 1, 15, 8, 0, tzinfo=UTC)
 TICKET, SECTION, NOTE = NodeKind.TICKET, NodeKind.SECTION, NodeKind.NOTE
@@ -199,6 +208,23 @@ def test_two_strong_communities_with_one_weak_edge_are_a_weak_bridge() -> None:
     assert gaps(replace(both, nodes=translated), "weak_bridge") == [], "no text answers in two languages"
 
 
+def test_a_bridge_is_seen_however_much_lies_beside_it() -> None:
+    # The weight of the clique makes modularity join the two rings over their one edge.
+    beside = [node(f"z{i:02}", NOTE, f"Postfix relay remark {i}") for i in range(24)]
+    clique = [(i + 8, j + 8, 0.95) for i in range(24) for j in range(i + 1, 24)]
+    small = two_rings(((0, 4, 0.5),))
+    arrays = small.vectors
+    own = zip(arrays.sources, arrays.targets, arrays.weights, strict=True)
+    rings = [node(f"a{i}", NOTE, f"Kerberos ticket renewal problem {'abcd'[i]}") for i in range(4)]
+    rings += [node(f"b{i}", SECTION, f"Kerberos keytab rollout {'abcd'[i]}") for i in range(4)]
+    edges = [*own, *clique]
+    joined = find_communities(32, edges, resolution=OpportunityPolicy().resolution)
+    assert (0, 1, 2, 3, 4, 5, 6, 7) in joined, "this graph does not show the limit"
+    (gap,) = gaps(graph(*rings, *beside, edges=edges), "weak_bridge")
+    assert gap.seeds == ("n_a0", "n_b0")
+    assert gaps(graph(*rings, *beside, edges=[*edges, (1, 5, 0.5)]), "weak_bridge") == []
+
+
 ARTICLE = KnownArticle(
     "a_1", "Kerberos clock skew", ("n_k",), ("Why?",), ArticleState.APPROVED, NOW - timedelta(days=10)
 )
@@ -220,7 +246,56 @@ def test_what_was_asked_for_comes_first() -> None:
     assert (found[0].kind, found[0].questions) == ("asked", ("How often?",))
 
 
+def test_what_names_no_subject_is_no_gap_though_asked_for() -> None:
+    topics = ("The new guide", "Das Problem mit dem Server", "Kerberos on the server")
+    asked = tuple(map(TaskRequest, topics))
+    assert [gap.topic for gap in gaps(graph(asked=asked), "asked")] == ["Kerberos on the server"]
+
+
 # -------------------------------------------------------------------------------------------- the list
+
+
+async def seen(
+    home: Path, order: Sequence[NodeContent], edges: Sequence[tuple[str, str, float]]
+) -> list[tuple[object, ...]]:
+    """Ingest the nodes one after the other in this order, write the edges, and return what is seen."""
+    async with await Store.open(home) as store:
+        for one in order:
+            draft = NodeDraft(one.kind, one.label, one.body, one.language, f"test:{one.id}")
+            assert (await perform(store, IngestNodes([draft]), actor="test")).ok
+        title = {one.id: one.label for one in await store.read(all_contents)}
+        ids = {one.source_uri: one.id for one in await store.read(list_nodes)}
+
+        def join(tx: Tx) -> None:
+            for number, (a, b, weight) in enumerate(edges):
+                low, high = sorted((ids[f"test:n_{a}"], ids[f"test:n_{b}"]))
+                tx.conn.execute(
+                    insert(edge).values(
+                        id=f"e_{number}", source_id=low, target_id=high, kind="vector", weight=weight, meta={},
+                        active=True, created_at=tx.now, updated_at=tx.now,
+                    )
+                )  # fmt: skip
+
+        await store.write(join)
+        found = await look(store, OpportunityPolicy(), NOW)
+        return [(gap.kind, gap.topic, gap.score, gap.why, sorted(title[seed] for seed in gap.seeds)) for gap in found]
+
+
+async def test_the_list_does_not_depend_on_the_order_of_arrival(tmp_path: Path) -> None:
+    rings = [node(f"a{i}", NOTE, f"Kerberos ticket renewal problem {'abcd'[i]}") for i in range(4)]
+    rings += [node(f"b{i}", SECTION, f"Kerberos keytab rollout {'abcd'[i]}", FILLER * 3) for i in range(4)]
+    names = ("Thunderbird", "Citrix", "Veeam")
+    lonely = [node(f"l{i}", TICKET, f"{name} profile broken") for i, name in enumerate(names)]
+    sap = [replace(one, id=f"n_s{one.id[2:]}") for one in SAP]
+    nodes = [*CODES, *sap, *rings, *lonely]
+    edges = [("a", "b", 0.8), ("sa", "sb", 0.7), ("sa", "sc", 0.66), ("sb", "sc", 0.64), ("a0", "b0", 0.5)]
+    edges += [(f"{side}{i}", f"{side}{j}", 0.8) for side in "ab" for i in range(4) for j in range(i + 1, 4)]
+    told = await seen(tmp_path / "first", nodes, edges)
+    assert {kind for kind, *_ in told} == {"missing_reference", "uncovered_cluster", "orphan", "weak_bridge"}
+    for number in range(3):
+        random = Random(number)
+        again = random.sample(nodes, len(nodes)), random.sample(edges, len(edges))
+        assert await seen(tmp_path / str(number), *again) == told
 
 
 def test_the_list_is_sorted_and_distinct() -> None:

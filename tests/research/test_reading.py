@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,7 @@ from data.readings import load_readings
 from data.schema import node_reading
 from data.store import Store
 from data.text import Identifier, fold, normalise, stem, terms
+from research import read_nodes as keeping
 from research.labels import _nothing_hides, public_label
 from research.private import GuardPolicy, private_tokens
 from research.read_nodes import read_nodes, reader_name
@@ -68,7 +71,7 @@ def texts() -> Iterator[tuple[str, str]]:
         parts = re.split(r"^#+ ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         yield from ((part.partition("\n")[0], part.partition("\n")[2][:3_000]) for part in parts[1:8])
     random = Random(5)
-    for _ in range(150):
+    for _ in range(60):
         yield " ".join(random.choices(WORDS, k=random.randint(1, 9))), " ".join(random.choices(WORDS, k=120))
 
 
@@ -167,8 +170,6 @@ async def test_other_privacy_settings_read_again(store: Store) -> None:
 
 
 def test_the_reader_is_named_by_its_sources_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    from research import read_nodes as keeping
-
     plain = reader_name(GuardPolicy())
     assert reader_name(GuardPolicy()) == plain
     assert reader_name(GuardPolicy(internal_suffixes=("haus.example",))) != plain
@@ -200,3 +201,33 @@ async def test_what_is_kept_is_what_was_read(store: Store) -> None:
     kept = {one.id: one for one in await store.read(load_readings, reader_name(GuardPolicy()))}
     for one in await store.read(all_contents):
         assert kept[one.id] == replace(read_node(one), id=one.id)
+
+
+# ------------------------------------------------------------------------------------------- processes
+
+
+class Broken(Executor):
+    """Processes that were killed."""
+
+    def submit(self, *_: object, **__: object) -> Future[Any]:  # type: ignore[override]
+        raise BrokenExecutor("a process in the pool was terminated abruptly")
+
+
+async def test_nodes_are_read_here_where_processes_die(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_MANY", 1)
+    monkeypatch.setattr(keeping, "pool", Broken)
+    await ingest(store, draft("a", "First."), draft("b", "Second."))
+    assert await read_nodes(store, GuardPolicy()) == 2
+    assert await read_nodes(store, GuardPolicy()) == 0
+
+
+@pytest.mark.slow
+async def test_processes_read_as_threads_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_MANY", 1)
+    monkeypatch.setattr(keeping, "_AT_ONCE", 3)
+    await ingest(store, *(draft(str(number), f"Body {number} names KB503444{number % 10}.") for number in range(10)))
+    told: list[int] = []
+    assert await read_nodes(store, GuardPolicy(), progress=lambda phase, done, total: told.append(done)) == 10
+    assert told == [3, 6, 9, 10]
+    kept = {one.id: one for one in await store.read(load_readings, reader_name(GuardPolicy()))}
+    assert kept == {one.id: read_node(one) for one in await store.read(all_contents)}
