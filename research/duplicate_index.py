@@ -33,6 +33,7 @@ class DuplicateIndex:
         self._policy = policy
         self._bound = min(policy.contained_topic - _SLACK, *apart_bounds(policy))
         self._members: dict[str, Features] = {}
+        self._weights: dict[str, int] = {}
         self._by_term: dict[str, set[str]] = defaultdict(set)
         self._by_pin: dict[str, set[str]] = defaultdict(set)
         self._by_seed: dict[str, set[str]] = defaultdict(set)
@@ -48,7 +49,7 @@ class DuplicateIndex:
         """Take in a member under its key; a key that is there already is replaced."""
         self.remove(key)
         taken = features(shape)
-        self._members[key] = taken
+        self._members[key], self._weights[key] = taken, taken.topic_weight
         for term in taken.topic:
             self._by_term[term].add(key)
         for pin in taken.pins:
@@ -63,6 +64,7 @@ class DuplicateIndex:
         taken = self._members.pop(key, None)
         if taken is None:
             return
+        del self._weights[key]
         lists = ((self._by_term, taken.topic), (self._by_pin, taken.pins), (self._by_seed, taken.seeds))
         for postings, terms in lists:
             for term in terms:
@@ -92,29 +94,13 @@ class DuplicateIndex:
         return candidates
 
     def _near(self, probe: Features) -> set[str]:
-        """Return the members whose topic's Jaccard with the probe's reaches the bound.
-
-        What two such topics share weighs at least `bound` times the probe's topic. Terms that together weigh less may
-        be left out of the search, those that most members have first: who shares nothing else is too far away.
-        """
-        bound, whole, members = self._bound, probe.topic_weight, self._members
-        lists = sorted(
-            ((self._by_term.get(term, set()), weight_of((term,))) for term in probe.topic), key=lambda one: -len(one[0])
-        )
-        left_out = 0
-        while lists and left_out + lists[0][1] < bound * whole:
-            left_out += lists.pop(0)[1]
+        """Return the members whose topic's Jaccard with the probe's reaches the bound."""
         shared: Counter[str] = Counter()
-        for postings, weight in lists:
-            for _ in range(weight):  # counting is done in C, adding would not be
-                shared.update(postings)
-        least, near = bound * whole - left_out, set()
-        for key in [key for key, common in shared.items() if common >= least]:
-            other = members[key]
-            common = weight_of(probe.topic & other.topic) if left_out else shared[key]
-            if common >= bound * (whole + other.topic_weight - common):
-                near.add(key)
-        return near
+        for term in probe.topic:
+            for _ in range(weight_of((term,))):  # counting is done in C, adding would not be
+                shared.update(self._by_term.get(term, ()))
+        bound, whole, weights = self._bound, probe.topic_weight, self._weights
+        return {key for key, common in shared.items() if common >= bound * (whole + weights[key] - common)}
 
 
 def least_topic(policy: DuplicatePolicy) -> float:
