@@ -47,7 +47,7 @@ async def run_demo(runtime: Runtime, *, progress: Progress) -> DemoSummary:
     started = clock.monotonic()
     passes = Passes(runtime)
     taken = await load_sample(runtime, progress=progress)
-    learned = await passes.learn(progress=progress)
+    learned = await passes.learn(connectors=False, progress=progress)
     decided = sum((await runtime.store.read(count_by_reason)).values())
     thought = await passes.think(limit=max(0, PAIRS - decided), progress=progress)
     scanned = await passes.scan(progress=progress)

@@ -76,9 +76,12 @@ async def _tickets(client: GlpiClient, who: Account) -> AsyncIterator[Check]:
         yield Check(_SUBJECT, "note", f"{total} tickets are shown, the user's own alone", todo)
     else:
         yield Check(_SUBJECT, "well", f"{total} tickets are shown")
-    if not who.reads_followups:
-        todo = f"give the right to see public follow-ups ({_PROFILES}, Assistance)"
-        yield Check(_SUBJECT, "fault", "the user may not read follow-ups, and tickets are not imported without", todo)
+    for kind, name in (("ITILFollowup", "public follow-ups"), ("ITILSolution", "solutions (their own tickets')")):
+        try:
+            await client.get(kind, {"range": "0-0", "only_id": "true"})
+        except GlpiError as error:
+            todo = f"give the right to see {name} ({_PROFILES}, Assistance); tickets are not imported without"
+            yield Check(_SUBJECT, "fault", f"{name} cannot be read: {error}", todo)
 
 
 async def _articles(client: GlpiClient, who: Account) -> Check:
@@ -90,6 +93,12 @@ async def _articles(client: GlpiClient, who: Account) -> Check:
             await client.get(kind, {"range": "0-0"})
     except GlpiError as error:
         return Check(_SUBJECT, "fault", f"whom articles are shown to cannot be read: {error}")
+    if who.sees_all_drafts:
+        todo = f"a profile that does not administer it sees what is shown, and no more ({_PROFILES}, Tools)"
+        said = (
+            "the user administers the knowledge base: articles shown to groups or profiles of all entities are left out"
+        )
+        return Check(_SUBJECT, "note", said, todo)
     return Check(_SUBJECT, "well", "the knowledge base can be read")
 
 

@@ -66,14 +66,16 @@ class Passes:
             stopping=stopping,
         )
 
-    async def learn(self, *, limit: int | None = None, progress: Progress = silent) -> LearnReport:
+    async def learn(
+        self, *, limit: int | None = None, connectors: bool = True, progress: Progress = silent
+    ) -> LearnReport:
         """Take what lies in the inbox and what GLPI has, index the library, embed what is stale, redraw vector edges
-        where it changed."""
+        where it changed. `connectors=False` asks nobody outside."""
         rt = self._rt
         inbox = await scan_inbox(
             rt.store, rt.extractor, policy=inbox_policy(rt.settings), limit=limit, progress=progress
         )
-        glpi = await self._import_glpi(progress)
+        glpi = await self._import_glpi(progress) if connectors else None
         library = await rt.library.index(progress)
         async with rt.mutex.hold("learning"):
             embedded = await rt.maintenance.embed(progress=progress)

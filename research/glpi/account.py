@@ -17,6 +17,7 @@ _UPDATE: Final = 2
 _CREATE: Final = 4
 _READALL: Final = 1024  # of tickets, Ticket::READALL
 _READFAQ: Final = 2048  # of the knowledge base, KnowbaseItem::READFAQ
+_ADMINISTERS: Final = 1024  # KnowbaseItem::KNOWBASEADMIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,6 @@ class Account:
     version: str
     ticket: int
     knowbase: int
-    followup: int
 
     @property
     def reads_all_tickets(self) -> bool:
@@ -42,12 +42,12 @@ class Account:
         return bool(self.ticket & _READ)
 
     @property
-    def reads_followups(self) -> bool:
-        return bool(self.followup)
-
-    @property
     def reads_articles(self) -> bool:
         return bool(self.knowbase & (_READ | _READFAQ))
+
+    @property
+    def sees_all_drafts(self) -> bool:
+        return bool(self.knowbase & _ADMINISTERS)
 
     @property
     def writes_articles(self) -> bool:
@@ -74,7 +74,6 @@ async def account(client: GlpiClient) -> Account:
         version=str(config.get("version") or ""),
         ticket=_number(profile.get("ticket")),
         knowbase=_number(profile.get("knowbase")),
-        followup=_number(profile.get("followup")),
     )
 
 

@@ -1,9 +1,11 @@
 """Articles of GLPI's knowledge base become nodes: those that are shown to somebody, and are in force.
 
 Whether an item is shown does not appear in its date: it hangs on its targets (users, groups, profiles, entities). So
-every pass reads the list of targets, and what it says decides what is taken and what leaves. An item without a target
-is seen by its author alone and is a draft: nobody's knowledge yet. What we exported ourselves never comes back: it is
-known by its link, and by its mark where the link is another brain's.
+every pass reads the ids of all that is shown to the brain's user, and that decides what is taken and what leaves. An
+item without a target is seen by its author alone and is a draft: nobody's knowledge yet. For our user's own items, and
+for a user who administers the knowledge base and sees everybody's drafts, the lists of targets decide instead; GLPI
+lists no target there that holds in every entity. What we exported ourselves never comes back: it is known by its link,
+and by its mark where the link is another brain's.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from data.glpi import ItemLink, KnownItem, exported_items, known_items
 from data.glpi_items import ARTICLE_URI, article_meta, article_page, article_uri, is_own, updated_of
 from data.inbox_gates import InboxRefusal
 from data.sections import document_nodes
+from research.glpi.account import account
 from research.glpi.address import item_page
 from research.glpi.client import GlpiClient
 from research.glpi.errors import GlpiDenied, GlpiNotFound
@@ -28,22 +31,22 @@ from research.glpi.listing import item, listing
 from research.glpi.report import Tally
 from research.glpi.standing import BEGINNING, floor_of, load_standing, save_standing
 
-__all__ = ["TARGETS", "import_articles", "shown_items"]
+__all__ = ["TARGETS", "import_articles"]
 
 _KIND: Final = "KnowbaseItem"
 TARGETS: Final = ("KnowbaseItem_User", "Group_KnowbaseItem", "KnowbaseItem_Profile", "Entity_KnowbaseItem")
-_TARGETS_AT_ONCE: Final = 500
+_IDS: Final = 500
 _SINGLY: Final = 100
 """Up to so many items are asked for one by one; for more of them the whole list is read."""
 
 Row = Mapping[str, Any]
 
 
-async def shown_items(client: GlpiClient) -> set[int]:
-    """Return the ids of all items that have a visibility target."""
+async def _with_targets(client: GlpiClient) -> set[int]:
+    """Return the ids of all items that have a visibility target which GLPI lists."""
     found: set[int] = set()
     for kind in TARGETS:
-        async for page in listing(client, kind, size=_TARGETS_AT_ONCE):
+        async for page in listing(client, kind, size=_IDS):
             found.update(int(row.get("knowbaseitems_id") or 0) for row in page.rows)
     return found
 
@@ -81,6 +84,8 @@ class _Run:
         self.tally = Tally()
         self.known: dict[int, KnownItem] = {}
         self.ours: dict[int, ItemLink] = {}
+        self.user_id = 0
+        self.targeted: set[int] = set()
         self.shown: set[int] = set()
         self.seen: set[int] = set()
         self.leaving: set[int] = set()
@@ -89,7 +94,13 @@ class _Run:
         """Learn what we have, what is ours, and what is shown."""
         self.known = await self.intake.store.read_bulk(known_items, ARTICLE_URI)
         self.ours = await self.intake.store.read(exported_items, self.client.api)
-        self.shown = await shown_items(self.client)
+        who = await account(self.client)
+        self.user_id = who.user_id
+        self.targeted = await _with_targets(self.client)
+        listed: set[int] = set()
+        async for page in listing(self.client, _KIND, {"only_id": "true"}, size=_IDS):
+            listed.update(row["id"] for row in page.rows)
+        self.shown = listed & self.targeted if who.sees_all_drafts else listed
 
     async def read(self, floor: str) -> tuple[str, bool]:
         """Take what was modified from `floor` on; return the newest date and whether that was all."""
@@ -182,7 +193,8 @@ class _Run:
         """Return why an item is not taken, None where it is."""
         if row["id"] in self.ours or is_own(row.get("answer")):
             return "own_export"
-        if row["id"] not in self.shown:
+        mine = str(row.get("users_id") or 0) == str(self.user_id)
+        if row["id"] not in self.shown or (mine and row["id"] not in self.targeted):
             return "not_published"
         now = self.intake.store.clock.now().strftime("%Y-%m-%d %H:%M:%S")
         begins, ends = (str(row.get(name) or "") for name in ("begin_date", "end_date"))

@@ -66,10 +66,18 @@ COLUMNS: dict[str, Row] = {
         "date_creation": "2026-01-01 08:00:00",
         "date_mod": "2026-01-01 08:00:00",
     },
-    **{target: {"knowbaseitems_id": 0} for target in TARGETS},
+    "KnowbaseItem_User": {"knowbaseitems_id": 0, "users_id": 9},
+    # Without an entity they hold everywhere (`no_entity_restriction`); `getItems` lists rows of open entities alone.
+    "Group_KnowbaseItem": {"knowbaseitems_id": 0, "groups_id": 4, "entities_id": None},
+    "KnowbaseItem_Profile": {"knowbaseitems_id": 0, "profiles_id": 6, "entities_id": None},
+    "Entity_KnowbaseItem": {"knowbaseitems_id": 0, "entities_id": 0, "is_recursive": 1},
 }
 TEXTS = {"name", "content", "answer"}
-RIGHT_OF = {"Ticket": "ticket", "ITILFollowup": "followup", "ITILSolution": "ticket"}
+RIGHT_OF = {
+    "Ticket": ("ticket", READ | READALL),
+    "ITILFollowup": ("followup", READ),  # SEEPUBLIC
+    "ITILSolution": ("ticket", READ),
+}
 _TEN = (("&", "&#38;"), ("<", "&#60;"), (">", "&#62;"))
 _NINE = (("<", "&lt;"), (">", "&gt;"))
 
@@ -138,7 +146,8 @@ class House:
     def may_list(self, itemtype: str) -> bool:
         if itemtype == "KnowbaseItem" or itemtype in TARGETS:
             return bool(self.right("knowbase") & (READ | READFAQ))
-        return bool(self.right(RIGHT_OF[itemtype]) & (READ | READALL))
+        name, needed = RIGHT_OF[itemtype]
+        return bool(self.right(name) & needed)
 
     def targets_of(self, number: int) -> int:
         """Return how many visibility targets an item has: each joined row counts it once more."""

@@ -10,7 +10,7 @@ from brain.doctor_glpi import glpi_checks
 from data.state import set_state
 from data.store import Store
 from research.glpi.importing import LAST
-from tests.glpi.rows import CREATE, READ, READALL, UPDATE
+from tests.glpi.rows import CREATE, KNOWBASEADMIN, READ, READALL, UPDATE
 from tests.glpi.standin import APP_TOKEN, USER_TOKEN, Fault, StandIn
 
 
@@ -75,7 +75,9 @@ async def test_another_page_in_its_place(glpi: StandIn, store: Store) -> None:
     [
         ({"ticket": 0}, "fault", "may not read tickets"),
         ({"ticket": READ}, "note", "the user's own alone"),
-        ({"followup": 0}, "fault", "may not read follow-ups"),
+        ({"followup": 0}, "fault", "public follow-ups cannot be read"),
+        ({"ticket": READALL}, "fault", "solutions (their own tickets') cannot be read"),
+        ({"knowbase": READ | CREATE | UPDATE | KNOWBASEADMIN}, "note", "administers the knowledge base"),
         ({"knowbase": 0}, "fault", "may not read the knowledge base"),
         ({"knowbase": READ | CREATE}, "note", "may not write drafts"),
         ({"knowbase": READ | UPDATE}, "note", "may not write drafts"),
@@ -94,7 +96,7 @@ async def test_each_missing_right_is_named_with_what_to_do(
 async def test_rights_that_are_not_needed_are_not_asked_for(glpi: StandIn, store: Store) -> None:
     glpi.house.profile = {"knowbase": READ | CREATE | UPDATE, "interface": "central"}
     assert worst(await look(store, glpi.url, BRAIN_GLPI_IMPORT="articles")) == []
-    glpi.house.profile = {"ticket": READ | READALL, "followup": 1}
+    glpi.house.profile = {"ticket": READ | READALL, "followup": READ}
     found = worst(await look(store, glpi.url, BRAIN_GLPI_IMPORT="tickets"))
     assert len(found) == 1
     assert "may not write drafts" in found[0]

@@ -26,7 +26,7 @@ from research.glpi.errors import GlpiDenied, GlpiUnreachable
 from research.glpi.importing import LAST, Wanted, is_due, run_import
 from research.glpi.intake import ImportPolicy
 from research.glpi.report import ImportReport, Tally
-from tests.glpi.rows import House
+from tests.glpi.rows import OWN_USER, House
 from tests.glpi.standin import Fault, StandIn
 
 MARK = mark_line(OwnMark("a_01ARZ3NDEKTSV4RRFFQ69G5FAV", 2, "0123456789abcdef"))
@@ -331,7 +331,7 @@ async def test_drafts_and_articles_out_of_force_stay_out_and_leave(
     assert dict(report.articles.refused) == {"not_published": 1, "not_in_force": 2}
     assert [node.label for node in await active(store)] == ["Ending"]
     # A target is added: the item's date stays what it was.
-    glpi.house.add("Group_KnowbaseItem", knowbaseitems_id=draft)
+    glpi.house.add("Group_KnowbaseItem", knowbaseitems_id=draft, entities_id=0)
     assert numbers((await bring("articles")).articles)[0] == 1
     assert {node.label for node in await active(store)} == {"Ending", "Draft"}
     clock.advance(timedelta(days=60).total_seconds())
@@ -341,6 +341,25 @@ async def test_drafts_and_articles_out_of_force_stay_out_and_leave(
     assert numbers((await bring("articles")).articles)[2] == 1
     assert await active(store) == []
     assert ending
+
+
+async def test_what_is_shown_to_the_brains_user_comes_in_and_its_own_drafts_do_not(
+    glpi: StandIn, store: Store, bring: Import
+) -> None:
+    text = "<p>Some text.</p>"
+    everywhere = glpi.house.article(name="For a group of all entities", answer=text, public=False)
+    glpi.house.add("Group_KnowbaseItem", knowbaseitems_id=everywhere)
+    glpi.house.article(name="Written by our user, a draft", answer=text, public=False, users_id=OWN_USER)
+    glpi.house.article(name="Written by our user, shown", answer=text, users_id=OWN_USER)
+    glpi.house.article(name="A colleague's draft", answer=text, public=False)
+    report = await bring("articles")
+    assert {node.label for node in await active(store)} == {
+        "For a group of all entities",
+        "Written by our user, shown",
+    }
+    assert dict(report.articles.refused) == {"not_published": 1}
+    glpi.house.tables["Group_KnowbaseItem"].clear()
+    assert numbers((await bring("articles")).articles)[2] == 1
 
 
 async def test_our_own_articles_never_come_back(glpi: StandIn, store: Store, client: GlpiClient, bring: Import) -> None:
