@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import random
@@ -169,10 +170,14 @@ async def heartbeat(late: list[float]) -> None:
 async def look_twice(home: Path, turns: Sequence[str]) -> list[dict[str, Any]]:
     """Look for gaps once a turn, as the daemon does, and return the figures of each."""
     from brain.daemon import SWITCH_S
+    from research.communities import warm_up
     from research.opportunities import OpportunityPolicy
     from research.scan import look
 
     sys.setswitchinterval(SWITCH_S)
+    await asyncio.to_thread(warm_up)
+    gc.collect()
+    gc.freeze()
     rows = []
     async with await Store.open(home) as store:
         for turn in turns:

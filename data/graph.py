@@ -41,7 +41,7 @@ class GraphSnapshot:
     """
 
     now: datetime
-    nodes: tuple[NodeReading, ...]
+    nodes: list[NodeReading]
     vectors: EdgeArrays = field(default_factory=_no_edges)
     relations: EdgeArrays = field(default_factory=_no_edges)
     articles: tuple[KnownArticle, ...] = ()
@@ -55,7 +55,7 @@ def load_graph(conn: Connection, now: datetime, *, reader: str, read_chars: int)
     approved = (ArticleState.APPROVED, ArticleState.PUBLISHED)
     return GraphSnapshot(
         now=now,
-        nodes=tuple(load_readings(conn, reader)),
+        nodes=load_readings(conn, reader),
         vectors=edge_arrays(conn, [EdgeKind.VECTOR]),
         relations=edge_arrays(conn, [EdgeKind.RELATION]),
         articles=tuple(article for article in known_articles(conn) if article.state in approved),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["Hint", "Signs", "beside", "holds", "signs_of", "writes"]
@@ -44,26 +45,32 @@ class Signs:
 Hint = Callable[[Signs], bool]
 
 
+@lru_cache(maxsize=8)  # whoever looks for identifiers asks several times about one text
 def signs_of(text: str) -> Signs | None:
     """Return the signs of a text, None where they would say nothing."""
     if not text.isascii() and _ODD.search(text):
         return None
     lowered = text.lower()
-    digits = max(map(len, _DIGITS.findall(text)), default=0)
-    return Signs(text, lowered, _near(lowered), digits, digits > 0 and _TWO_DOTS.search(text) is not None)
+    near, digits = _near(lowered)
+    return Signs(text, lowered, near, digits, digits > 0 and _TWO_DOTS.search(text) is not None)
 
 
-def _near(lowered: str) -> str:
-    """Return the stretches before numbers, all of the text where wide gaps may stand between a word and its number."""
+def _near(lowered: str) -> tuple[str, int]:
+    """Return the stretches before numbers, and the digits of the longest row.
+
+    All of the text where wide gaps may stand between a word and its number.
+    """
     pieces: list[str] = []
-    last = 0
-    for match in _NUMBERS.finditer(lowered):
-        start = match.start()
+    last = digits = 0
+    for match in (_NUMBERS if "xp" in lowered else _DIGITS).finditer(lowered):
+        start, end = match.span()
         pieces.append(lowered[max(last, start - _BEFORE) : start])
         last = start
+        if end - start > digits and lowered[start] != "x":
+            digits = end - start
     if not pieces:
-        return ""
-    return lowered if _SPACED.search(lowered) else "".join(pieces)
+        return "", 0
+    return (lowered if _SPACED.search(lowered) else "".join(pieces)), digits
 
 
 def holds(*pieces: str, digits: int = 1) -> Hint:

@@ -68,7 +68,7 @@ def read_node(node: NodeContent, privacy: GuardPolicy = DEFAULT_POLICY) -> NodeR
     stems, in_label = _stems_of(label), identifiers(label)
     head = normalise(node.body[:BODY_READ])
     in_body = identifiers(head)
-    keys = {_term_key(term) for term in distinct_terms(head)}
+    keys = set(map(_term_key, distinct_terms(head)))
     keys.update(stems, (item.value for item in in_label), (item.value for item in in_body))
     body = fold(node.body) if stems else ""
     words = (_PART.join((key, word, str(body.count(fold(word))))) for key, word in stems.items())

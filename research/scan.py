@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from data.asked import forget_asked
-from data.collecting import no_collections
+from data.collecting import let_go, no_collections
 from data.events import SCAN_STARTED
 from data.graph import load_graph
 from data.models import Event, Scan, ScanDecision, TaskOrigin
@@ -160,7 +160,10 @@ async def look(
 def _find(conn: Any, policy: OpportunityPolicy, now: datetime) -> list[Opportunity]:
     with no_collections():
         graph = load_graph(conn, now, reader=reader_name(policy.privacy), read_chars=BODY_READ)
-        return find(graph, policy)
+        try:
+            return find(graph, policy)
+        finally:
+            let_go(graph.nodes)
 
 
 @dataclass(slots=True)

@@ -65,7 +65,7 @@ def graph(
 
     return GraphSnapshot(
         NOW,
-        tuple(map(read_node, nodes)),
+        list(map(read_node, nodes)),
         columns(nodes, edges),
         columns(nodes, ((a, b, 1.0) for a, b in relations)),
         later=later,

@@ -33,7 +33,7 @@ def snapshot(house: House) -> GraphSnapshot:
 
     return GraphSnapshot(
         now=NOW,
-        nodes=tuple(map(read_node, nodes)),
+        nodes=list(map(read_node, nodes)),
         vectors=columns(house.edges),
         relations=columns((a, b, 1.0) for a, b in [*house.relations, *house.contradictions]),
         articles=tuple(
