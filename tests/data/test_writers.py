@@ -25,7 +25,7 @@ DOMAIN = frozenset({"node", "node_text", "node_fts", "edge", "evidence", "resear
 }
 BY_TRIGGERS = frozenset({"queue_change"})
 """What no module writes, only the database itself."""
-DERIVED = frozenset({"embedding", "neighbour", "position"})
+DERIVED = frozenset({"embedding", "neighbour", "node_reading", "position"})
 # Technical rows: plain writes, each table by the module that looks after it (spec 02, "Verified writes").
 TECHNICAL = {
     "data/events.py": {"event"},
