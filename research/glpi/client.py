@@ -25,6 +25,7 @@ from research.glpi.errors import (
     SESSION_CODES,
     GlpiDenied,
     GlpiError,
+    GlpiTooLong,
     GlpiUncertain,
     GlpiUnreachable,
     answer_error,
@@ -248,7 +249,7 @@ class GlpiClient:
         async for piece in response.aiter_bytes():
             body += piece
             if len(body) > self._policy.max_body:
-                raise GlpiUnreachable(f"{where}: the answer is longer than {self._policy.max_body} bytes")
+                raise GlpiTooLong(f"{where}: the answer is longer than {self._policy.max_body} bytes")
         return bytes(body)
 
     def _understood(self, response: httpx.Response, data: bytes, where: str) -> Answer:
@@ -256,7 +257,7 @@ class GlpiClient:
         media = response.headers.get("content-type", "").split(";")[0].strip().lower()
         if status in _RETRIED:
             wait = response.headers.get("retry-after", "").strip()
-            said = f"GLPI answered {status}" + ("" if media == "application/json" else f" with {media or 'nothing'}")
+            said = f"GLPI answered {status}{_code(data) if media == 'application/json' else f' with {media}'}"
             # Only 429 and 503 say that the call was not looked at.
             raise _Again(
                 said,
@@ -286,3 +287,13 @@ class GlpiClient:
         if status >= 400 or status == 207:
             raise answer_error(where, status, body)
         return Answer(body, response.headers, status)
+
+
+def _code(data: bytes) -> str:
+    """Return GLPI's word for a server's error, with a space before it; "" where it said none."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    code = body[0] if isinstance(body, list) and body else ""
+    return f" {code[:80]}" if isinstance(code, str) and code.isidentifier() else ""

@@ -2,6 +2,7 @@
 
 GlpiError
 ├── GlpiUnreachable   no answer, a server's error, or something that is no answer of this API; later may be better
+│   └── GlpiTooLong   an answer longer than is read
 ├── GlpiDenied        a token, an address or a right is missing; somebody must change a setting
 ├── GlpiNotFound      the item is not there
 ├── GlpiRefused       the request itself was turned down
@@ -21,6 +22,7 @@ __all__ = [
     "GlpiError",
     "GlpiNotFound",
     "GlpiRefused",
+    "GlpiTooLong",
     "GlpiUncertain",
     "GlpiUnreachable",
     "answer_error",
@@ -52,6 +54,10 @@ class GlpiError(Exception):
 
 
 class GlpiUnreachable(GlpiError):
+    """See the module."""
+
+
+class GlpiTooLong(GlpiUnreachable):
     """See the module."""
 
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from research.glpi.client import GlpiClient
-from research.glpi.errors import GlpiRefused, GlpiUnreachable
+from research.glpi.errors import GlpiRefused, GlpiTooLong, GlpiUnreachable
 
 __all__ = ["PAGE", "Page", "Place", "item", "listing", "rows_of"]
 
 PAGE: Final = 100
 """Rows asked for at once."""
+_SMALLEST: Final = 2
+"""Pages whose answer is too long are asked for smaller, down to the row that is known and one more."""
 _STEPS_BACK: Final = 60
 """A list that makes one go back more often is changing faster than it can be read, or contradicts itself."""
 _CONTENT_RANGE: Final = re.compile(r"\s*(\d+)\s*-\s*(-?\d+)\s*/\s*(\d+)\s*")
@@ -63,7 +65,13 @@ async def listing(
     while True:
         known = bool(seen) or (not newest_first and highest > 0)
         begin = max(0, start - 1) if known else start
-        rows, total = await _page(client, path, asked, begin, size)
+        try:
+            rows, total = await _page(client, path, asked, begin, size)
+        except GlpiTooLong:
+            if size <= _SMALLEST:
+                raise
+            size = max(_SMALLEST, size // 4)
+            continue
         if begin > 0 and not _continues(rows, seen, highest, newest_first=newest_first):
             steps += 1
             if steps > _STEPS_BACK:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import re
 import secrets
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import ThreadingHTTPServer
@@ -61,6 +62,11 @@ class StandIn:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on; a handshake that fails is the connection's own affair."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = self.url.replace("http:", "https:")
 
     def wait(self) -> None:
         self._thread.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 
 import pytest
 
@@ -20,6 +21,7 @@ from research.glpi.errors import (
 from research.glpi.listing import Place, item, listing
 from tests.glpi.conftest import Naps, policy
 from tests.glpi.standin import APP_TOKEN, USER_TOKEN, Fault, StandIn
+from tests.research.h2page import CERTIFICATE
 
 
 async def ids(client: GlpiClient, path: str = "Ticket", **options: object) -> list[int]:
@@ -94,6 +96,26 @@ async def test_an_answer_too_long_is_not_read(glpi: StandIn) -> None:
     glpi.house.ticket(name="x", content="<p>" + "word " * 10_000 + "</p>")
     async with GlpiClient(policy(glpi, max_body=20_000)) as client:
         assert "longer than 20000 bytes" in str(await failing(client))
+
+
+async def test_pages_too_long_are_asked_for_smaller(glpi: StandIn) -> None:
+    for _ in range(12):
+        glpi.house.ticket(name="x", content="<p>" + "word " * 1_000 + "</p>")
+    async with GlpiClient(policy(glpi, max_body=20_000)) as client:
+        assert await ids(client, size=10) == list(range(1, 13))
+        glpi.house.change("Ticket", 5, content="<p>" + "word " * 10_000 + "</p>")
+        with pytest.raises(GlpiUnreachable, match="longer than 20000 bytes"):
+            await ids(client, size=10)
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(glpi: StandIn, naps: Naps) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE, CERTIFICATE.with_suffix(".key"))
+    glpi.encrypt(context)
+    async with GlpiClient(GlpiPolicy(glpi.url, USER_TOKEN, APP_TOKEN), sleep=naps) as client:
+        error = await failing(client)
+    assert "certificate is not trusted" in str(error)
+    assert (naps.taken, glpi.calls) == ([], []), "no token was sent, and it was not tried again"
 
 
 async def test_missing_items_missing_rights_and_bad_requests(glpi: StandIn, client: GlpiClient) -> None:
