@@ -187,7 +187,7 @@ class _Run:
             await self.intake.refuse(self.tally, article_uri(number), updated, refusal, origin)
         else:
             drafts[0] = replace(drafts[0], meta={**drafts[0].meta, **article_meta(row, page)})
-            await self.intake.write(self.tally, drafts, edges, items=1)
+            await self.intake.write_one(self.tally, drafts, edges)
 
     def _left_out(self, row: Row) -> str | None:
         """Return why an item is not taken, None where it is."""

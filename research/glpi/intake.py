@@ -79,29 +79,42 @@ class Intake:
         payload = {"name": origin, "reason": refusal.reason, "message": refusal.message}
         await self.store.log(Event(events.INBOX_REFUSED, payload, "warning"))
 
-    async def write(
-        self, tally: Tally, drafts: Sequence[NodeDraft], edges: Sequence[EdgeDraft] = (), *, items: int
-    ) -> bool:
-        """Write the nodes of `items` items as one verified operation; False where it did not stand."""
-        outcome = await perform(self.store, IngestNodes(tuple(drafts), tuple(edges)), actor=ACTOR)
-        self._taken += items
-        if not outcome.ok or not isinstance(outcome.result, IngestResult):
-            tally.failed += items
-            return False
-        for draft in drafts:
-            self.refused.pop(draft.source_uri, None)
-        result = outcome.result
-        if items == len(drafts):  # a node each
-            tally.added += result.created
-            tally.unchanged += result.unchanged
-            tally.changed += items - result.created - result.unchanged
-        elif result.created and result.updated + result.reactivated + result.unchanged == 0:
+    async def write_each(self, tally: Tally, drafts: Sequence[NodeDraft]) -> None:
+        """Write items of one node each, as one verified operation; one by one where that did not stand."""
+        result = await self._ingested(drafts)
+        if result is None and len(drafts) > 1:
+            for draft in drafts:
+                await self.write_each(tally, [draft])
+            return
+        self._taken += len(drafts)
+        if result is None:
+            tally.failed += 1
+            return
+        tally.added += result.created
+        tally.unchanged += result.unchanged
+        tally.changed += len(drafts) - result.created - result.unchanged
+
+    async def write_one(self, tally: Tally, drafts: Sequence[NodeDraft], edges: Sequence[EdgeDraft]) -> None:
+        """Write one item of several nodes as one verified operation."""
+        result = await self._ingested(drafts, edges)
+        self._taken += 1
+        if result is None:
+            tally.failed += 1
+        elif result.created and not (result.updated or result.reactivated or result.unchanged):
             tally.added += 1
-        elif result.created + result.updated + result.reactivated + result.deactivated:
+        elif result.created or result.updated or result.reactivated or result.deactivated:
             tally.changed += 1
         else:
             tally.unchanged += 1
-        return True
+
+    async def _ingested(self, drafts: Sequence[NodeDraft], edges: Sequence[EdgeDraft] = ()) -> IngestResult | None:
+        """Return what the write did, None where it did not stand."""
+        outcome = await perform(self.store, IngestNodes(tuple(drafts), tuple(edges)), actor=ACTOR)
+        if not outcome.ok or not isinstance(outcome.result, IngestResult):
+            return None
+        for draft in drafts:
+            self.refused.pop(draft.source_uri, None)
+        return outcome.result
 
     def holds_back(self, leaving: int, active: int) -> bool:
         """Tell whether `leaving` of `active` are more removals than are done without a person's word."""

@@ -69,8 +69,9 @@ class _Run:
             if not await self._take(page.rows):
                 self.tally.more = True
                 return False
-            standing = standing.at(page.place)
-            await save_standing(self.store, _KIND, standing)
+            if not self.tally.failed:  # else the next reading begins with the page whose write did not stand
+                standing = standing.at(page.place)
+                await save_standing(self.store, _KIND, standing)
             self.intake.progress("tickets", page.place.offset, page.total)
         if self.tally.failed:
             return False
@@ -208,7 +209,7 @@ class _Run:
                 origin = f"glpi:Ticket/{row['id']}"
                 await self.intake.refuse(self.tally, ticket_uri(row["id"]), updated_of(row), refusal, origin)
         if drafts:
-            await self.intake.write(self.tally, drafts, items=len(drafts))
+            await self.intake.write_each(self.tally, drafts)
 
     async def _parts(self, row: Row) -> tuple[list[Row], list[Row]] | None:
         """Return follow-ups and solutions, oldest first; None where the ticket went meanwhile."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from data.clock import ManualClock
-from data.crud.engine import perform
+from data.crud.engine import Refusal, perform
 from data.crud.ingest import IngestNodes, NodeDraft
 from data.events import list_events
 from data.extractor import InlineExtractor
@@ -214,6 +214,26 @@ async def test_a_listing_that_lies_about_a_row_removes_nothing(glpi: StandIn, st
     glpi.faults = [Fault(r"GET Ticket/2\?", lambda: glpi.house.tables["Ticket"].setdefault(2, hidden))]
     assert numbers((await bring("tickets", full=True)).tickets)[2] == 0
     assert (await ticket(store, 2)).active
+
+
+async def test_a_write_that_does_not_stand_takes_no_other_with_it_and_is_tried_again(
+    glpi: StandIn, store: Store, bring: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        glpi.house.ticket(name=f"Ticket about {number}", content="<p>Some text.</p>")
+    plan = IngestNodes.plan
+
+    def refusing(self: IngestNodes, tx: Any) -> Any:
+        if any(draft.source_uri == "ticket:glpi:3" for draft in self.drafts):
+            return Refusal("broken", "this one cannot be written")
+        return plan(self, tx)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IngestNodes, "plan", refusing)
+        report = await bring("tickets")
+        assert (report.tickets.added, report.tickets.failed) == (4, 1)
+    assert (await bring("tickets")).tickets.added == 1
+    assert len(await active(store)) == 5
 
 
 @pytest.mark.slow
