@@ -16,8 +16,9 @@ from data import sqlite
 from data.errors import DatabaseDamaged
 from data.migrations.names import FULL_TEXT_TABLES, HEAD, REVISIONS, is_ours
 from data.migrations.prepare import prepare_database
-from data.migrations.upgrade import configuration
+from data.migrations.upgrade import configuration, upgrade
 from data.schema import metadata
+from tests.postgres import Cluster
 
 
 def differences(path: Path) -> list[object]:
@@ -133,3 +134,51 @@ def test_a_foreign_database_is_left_alone(tmp_path: Path) -> None:
         prepare_database(path)
     with closing(sqlite.raw_connection(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("node",)]
+
+
+CHANGE = "UPDATE research_task SET version = version + 1"
+TASK = (
+    "INSERT INTO research_task (id, topic, seeds, questions, priority, state, origins, kind, dedupe_key, language, "
+    "attempts, phase, progress, evidence_count, created_at, updated_at, version) VALUES "
+    "('t_1', 'x', '[]', '[]', 1, 'queued', '[]', 'asked', 'k', 'en', 0, '', '{}', 0, 'a', 'a', 1)"
+)
+SEEN = "SELECT ref, number FROM queue_change"
+
+
+def test_a_database_of_the_first_revision_is_brought_up_and_follows_changes(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    with closing(sqlite.raw_connection(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+    engine = sqlite.migrator(path)
+    upgrade(engine, "0001")
+    engine.dispose()
+    with closing(sqlite.raw_connection(path)) as connection:
+        connection.execute(TASK)
+    prepare_database(path)
+    assert differences(path) == []
+    with closing(sqlite.raw_connection(path)) as connection:
+        assert connection.execute(SEEN).fetchall() == []
+        connection.execute(CHANGE)
+        connection.execute(CHANGE)
+        connection.execute("UPDATE research_task SET phase = 'gathering'")
+        assert connection.execute(SEEN).fetchall() == [("research_task:t_1", 2)]
+
+
+@pytest.mark.slow
+def test_a_server_of_the_first_revision_is_brought_up_and_follows_changes(cluster: Cluster) -> None:
+    from data.migrations.prepare_postgres import prepare_server
+    from data.postgres import PostgresBackend, parse_address
+
+    database = cluster.create()
+    server = parse_address(cluster.url(database))
+    engine = PostgresBackend(server).migrator()
+    upgrade(engine, "0001")
+    engine.dispose()
+    cluster.run(TASK, database)
+    prepare_server(server)
+    assert cluster.run(SEEN, database) == []
+    cluster.run(CHANGE, database)
+    cluster.run(CHANGE, database)
+    cluster.run("UPDATE research_task SET phase = 'gathering'", database)
+    assert cluster.run(SEEN, database) == [("research_task:t_1", 2)]
+    cluster.drop(database)

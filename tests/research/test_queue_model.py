@@ -132,6 +132,8 @@ class QueueLife(RuleBasedStateMachine):
         self.held: dict[str, Task] = {}
         self.workers = 0
         self.watching_since = self.clock.monotonic()
+        for word in WORDS[:4]:  # two for today, two beyond it
+            self.ask(word, 5, True)
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
@@ -146,6 +148,9 @@ class QueueLife(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS), priority=st.integers(0, 9), person=st.booleans())
     def enqueue(self, word: str, priority: int, person: bool) -> None:
+        self.ask(word, priority, person)
+
+    def ask(self, word: str, priority: int, person: bool) -> None:
         self.clock.advance(timedelta(seconds=1))
         origin = TaskOrigin.MANUAL if person else TaskOrigin.SCANNER
         request = TaskRequest(f"{word} offline", (f"Why is {word} offline?",), priority=priority)
@@ -216,6 +221,9 @@ class QueueLife(RuleBasedStateMachine):
 
     @rule(starts=st.booleans())
     def reserve(self, starts: bool) -> None:
+        self.take(starts)
+
+    def take(self, starts: bool = True) -> None:
         self.workers += 1
         task = self.do(self.queue.reserve(f"w{self.workers}"))
         expected = self.model.next(self.now())
@@ -277,26 +285,35 @@ class QueueLife(RuleBasedStateMachine):
                 task.state = "failed" if task.attempts >= ATTEMPTS else "queued"
                 task.finished = self.now() if task.state == "failed" else None
 
-    @rule(minutes=st.sampled_from([1, 11, 45, 60 * 9, 60 * 24]))
-    def time_passes(self, minutes: int) -> None:
+    @rule(minutes=st.sampled_from([1, 11, 45, 60 * 9, 60 * 24]), polls=st.booleans())
+    def time_passes(self, minutes: int, polls: bool) -> None:
         self.clock.advance(timedelta(minutes=minutes))
         self.look()
+        if polls:  # as a worker does every few seconds
+            self.take()
 
-    @rule(seconds=st.sampled_from([-1, 0, 1]))
-    def midnight_comes(self, seconds: int) -> None:
+    @rule(seconds=st.sampled_from([-1, 0, 1]), polls=st.booleans())
+    def midnight_comes(self, seconds: int, polls: bool) -> None:
         """The last second of a UTC day, its end, and the first second of the next."""
         midnight = self.now().replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         self.clock.advance(max(timedelta(0), midnight + timedelta(seconds=seconds) - self.now()))
         self.look()
+        if polls:
+            self.take()
 
-    @rule(minutes=st.sampled_from([-60 * 72, -60 * 24, -60 * 5, -30, -2, 2, 30, 60 * 5, 60 * 24, 60 * 72]))
-    def the_clock_is_set(self, minutes: int) -> None:
+    @rule(
+        minutes=st.sampled_from([-60 * 72, -60 * 24, -60 * 5, -30, -2, 2, 30, 60 * 5, 60 * 24, 60 * 72]),
+        polls=st.booleans(),
+    )
+    def the_clock_is_set(self, minutes: int, polls: bool) -> None:
         """A lease is judged by time that passes; a clock that is set takes no task from a living worker."""
         self.look()
         self.clock.jump(self.now() + timedelta(minutes=minutes))
         for task in self.model.of("reserved", "running"):
             task.jumped = True
         self.look()
+        if polls:
+            self.take()
 
     @rule()
     def the_process_restarts(self) -> None:
