@@ -13,13 +13,24 @@ The lists are of the trade and not of any one set of examples; a word belongs to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
 from data.text import fold, stem
 
-__all__ = ["EXCLUSIVE", "FULL", "LIGHT", "LINES", "concepts", "exclusive_sides", "light_concepts", "stem_both"]
+__all__ = [
+    "EXCLUSIVE",
+    "FULL",
+    "LIGHT",
+    "LINES",
+    "concepts",
+    "exclusive_sides",
+    "joined_words",
+    "light_concepts",
+    "stem_both",
+]
 
 FULL: Final = 2
 LIGHT: Final = 1
@@ -128,6 +139,10 @@ LINES: Final = """
     active aktiv aktive aktiver aktiven
     incoming inbound eingehend eingehende eingehenden eingehender
     outgoing outbound ausgehend ausgehende ausgehenden ausgehender
+    notebook notebooks laptop laptops
+    activedirectory
+    rdp
+    hyperv
     onboarding eintritt
     offboarding austritt
     import imports imported importing importieren importiert
@@ -255,12 +270,22 @@ EXCLUSIVE: Final = """
     dns dhcp ntp
     kerberos ntlm
     veeam acronis bareos bacula
-    vmware proxmox
+    vmware proxmox hyperv
+    update uninstall
     chrome firefox edge safari
     teams zoom webex skype
     word excel powerpoint
     intune sccm
 """
+
+_JOINED: Final = {
+    r"(?:log|logs|logging|logged|sign|signs|signing|signed)[ -](?:in|on)": "login",
+    r"active[ -]directory": "activedirectory",
+    r"remote[ -]?desktops?": "rdp",
+    r"hyper[ -]v": "hyperv",
+}
+"""What is written as two words and is one concept."""
+_PHRASES: Final = tuple((re.compile(rf"\b{pattern}\b", re.IGNORECASE), word) for pattern, word in _JOINED.items())
 
 _INDENT: Final = 4
 """Spaces before the first word of a concept in LINES; a line that is continued stands deeper."""
@@ -270,6 +295,13 @@ _MIN_REST: Final = 4
 _MIN_SURE: Final = 3
 """Letters of a last part behind a rest that is a word of the lists itself: "Backupjob"."""
 _LINKS: Final = ("", "s", "n", "en", "es")
+
+
+def joined_words(text: str) -> str:
+    """Return `text` with what is one concept in two words written as one: "log in", "Active Directory"."""
+    for pattern, word in _PHRASES:
+        text = pattern.sub(word, text)
+    return text
 
 
 def stem_both(word: str) -> str:

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from data.products import AFTER_NUMBER
 from data.text import Identifier, IdentifierClass, identifiers, label_key, plain_terms
-from research.concepts import FULL, LIGHT, concepts, exclusive_sides, light_concepts
+from research.concepts import FULL, LIGHT, concepts, exclusive_sides, joined_words, light_concepts
 from research.questions import ASKING
 
 __all__ = [
@@ -57,6 +57,9 @@ _PINNING: Final = frozenset({
 
 CODE_MARK: Final = "="
 """What a term begins with that is an identifier."""
+
+_CODE_DIGITS: Final = 3
+"""Digits from which a number behind a word that says nothing ("returns", "shows") is a code."""
 
 _EVENT: Final = "event id"
 """Event numbers stand in one class with vendor codes, but every source of events counts for itself."""
@@ -201,7 +204,7 @@ def _light() -> frozenset[str]:
 
 def _terms(text: str) -> frozenset[str]:
     """Return the concepts of the words of `text`, identifiers left out."""
-    return frozenset(concept for word in plain_terms(text) for concept, _ in concepts(word))
+    return frozenset(concept for word in plain_terms(joined_words(text)) for concept, _ in concepts(word))
 
 
 def _named_terms(found: Sequence[Identifier]) -> frozenset[str]:
@@ -239,16 +242,20 @@ def _by_class(found: Sequence[Identifier]) -> dict[str, set[str]]:
 def _numbered(topic: str, found: Sequence[Identifier]) -> dict[str, frozenset[str]]:
     """Return what a topic tells by number, by its kind: RAID 5 is not RAID 1, nor port 443 port 8443.
 
-    A number belongs to the word before it; years, quantities and what an identifier has taken are left out.
+    A number belongs to the word before it, or is a code where that word says nothing; years, quantities and what an
+    identifier has taken are left out.
     """
     numbers: dict[str, set[str]] = defaultdict(set)
     taken = [(item.start, item.end) for item in found]
     for match in _NUMBERED.finditer(topic):
         if any(start < match.end() and match.start() < end for start, end in taken):
             continue
-        kind = [name for word in plain_terms(match["kind"]) for name, _ in concepts(word)]
+        number, words = match["number"].lstrip("0") or "0", plain_terms(match["kind"])
+        kind = [name for word in words for name, _ in concepts(word)]
         if kind and kind[-1] not in _light():
-            numbers[f"number:{kind[-1]}"].add(match["number"].lstrip("0") or "0")
+            numbers[f"number:{kind[-1]}"].add(number)
+        elif words and len(number) >= _CODE_DIGITS:  # "returns 404": what is returned is a code
+            numbers["number:"].add(number)
     return {kind: frozenset(values) for kind, values in numbers.items()}
 
 

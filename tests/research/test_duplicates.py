@@ -253,6 +253,9 @@ def test_a_stricter_policy_finds_fewer() -> None:
         ("Replace the failed disk of RAID 5", "Replace the failed disk of RAID 6", False),
         ("Firewall blocks port 8443 for the portal", "Firewall blocks port 443 for the portal", False),
         ("Firewall blocks port 443 for the portal", "Port 443 blocked by the firewall for the portal", True),
+        # a bare code behind a word that says nothing
+        ("Reverse proxy returns 404 for the intranet", "Reverse proxy returns 503 for the intranet", False),
+        ("User cannot log in to the time clock", "Login to the time clock fails for users", True),
         # quantities and years tell nothing apart
         ("Scanner hangs after 3 pages in the archive", "Scanner hangs after 5 pages in the archive", True),
         ("Backup job of site Bonn 2024 fails at night", "Backup job of site Bonn 2025 fails at night", True),
