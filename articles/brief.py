@@ -51,6 +51,9 @@ STANDING: Final[Mapping[SourceClass, int]] = {
 
 
 EMBEDDED_CHARS: Final = 280
+NAMED_HEAD: Final = 0.5
+NAMED_BONUS: Final = 0.1
+"""On relevance, for a passage under a heading that names at least this share of the topic's own thing."""
 _OPERATIONAL: Final = frozenset({SectionName.SOLUTION_STEPS, SectionName.VALIDATION_STEPS, SectionName.DIAGNOSIS})
 
 
@@ -58,8 +61,10 @@ _OPERATIONAL: Final = frozenset({SectionName.SOLUTION_STEPS, SectionName.VALIDAT
 class BriefPolicy:
     """What is offered to the reasoner. Sizes keep one request within a small model's window (about 12,000 words)."""
 
+    candidates: int = 110
+    """Passages, the best by words, whose meaning is looked at too."""
     max_passages: int = 60
-    """Best passages of the whole evidence by topic."""
+    """Best passages of the whole evidence by words and meaning."""
     max_per_source: int = 40
     min_relevance: float = 0.28
     """Below, a passage shares too little with the topic; on constructed topics, on-topic ones start at about 0.35."""
@@ -116,11 +121,11 @@ def shelve(
         (model.passage(view, _larger(pages[view.source], sections[view.source, view.headings])), view) for view in views
     ]
     lexical = [pair for pair in lexical if pair[0] > 0.0]
-    best = sorted(lexical, key=lambda pair: (-pair[0], pair[1].source, pair[1].start))[: policy.max_passages]
+    best = sorted(lexical, key=lambda pair: (-pair[0], pair[1].source, pair[1].start))[: policy.candidates]
     near = Nearness(embedder, [topic], [_embedded(view) for _, view in best])
     scored = [
         (
-            LEXICAL_SHARE * score + (1 - LEXICAL_SHARE) * near(topic, _embedded(view)),
+            LEXICAL_SHARE * score + (1 - LEXICAL_SHARE) * near(topic, _embedded(view)) + _named_bonus(view, model),
             view.model_copy(update={"topic": round(score, 4)}),
         )
         for score, view in best
@@ -136,6 +141,11 @@ def shelve(
     kept.sort(key=lambda view: (int(view.source[1:]), view.start))
     numbered = tuple(view.model_copy(update={"id": f"P{number}"}) for number, view in enumerate(kept, 1))
     return Shelf(sources, numbered), model
+
+
+def _named_bonus(view: PassageView, model: TopicModel) -> float:
+    """Return what a passage gains whose own heading names the thing itself: there it is explained."""
+    return NAMED_BONUS if view.headings and model.names_head(view.headings[-1]) >= NAMED_HEAD else 0.0
 
 
 def _section_shares(

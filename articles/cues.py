@@ -30,6 +30,7 @@ __all__ = [
     "pointing_pattern",
     "question_section",
     "subject_pattern",
+    "tells_news",
     "word_list",
 ]
 
@@ -86,6 +87,16 @@ def denied(section: SectionName, sentence: str, language: str) -> bool:
     """Tell whether `sentence` shows that it is not of the section's kind, whatever signs it has."""
     pattern = _denied_pattern(section, language)
     return pattern is not None and pattern.search(sentence) is not None
+
+
+def tells_news(sentence: str) -> bool:
+    """Tell whether `sentence` says what changed with a release, not how things are."""
+    return _news_pattern().search(sentence) is not None
+
+
+@cache
+def _news_pattern() -> re.Pattern[str]:
+    return _words(_table()["words"]["news"])
 
 
 @cache

@@ -35,7 +35,7 @@ HEADING_SHARE: Final = 0.8
 """A topic word in a heading above the passage counts this much of one in it; in the page's title, the half."""
 TITLE_SHARE: Final = 0.5
 PAGE_SHARE: Final = 0.6
-SECTION_SHARE: Final = 0.5
+SECTION_SHARE: Final = 0.3
 SHORT_PAGE: Final = 6_000
 """Characters up to which a page is about one thing, so that a topic word anywhere on it counts; in a manual of 100 KB
 every word stands somewhere."""
@@ -141,6 +141,15 @@ class TopicModel:
         """Return the share of the thing's own words found in `text`; of the whole topic where it has no head."""
         head = self.head or tuple(self.weights)
         return sum(self.holds(term, text) for term in head) / len(head) if head else 0.0
+
+    def names_core(self, text: str, publisher: str) -> bool:
+        """Tell whether `text` names the thing itself by a word of its own: not by its maker's name alone.
+
+        In what the Apache Software Foundation writes, "Apache" tells no sentence from another.
+        """
+        head = self.head or tuple(self.weights)
+        core = [term for term in head if not self.holds(term, publisher)] or head
+        return any(self.holds(term, text) for term in core)
 
     def passage(self, view: PassageView, page_share: Mapping[str, float] | None = None) -> float:
         """Return how far `view` is about the topic, 0 to 1, by words and identifiers.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from articles.announce import announced, elsewhere, page_topic
-from articles.cues import CLEAR, LIKELY, cue, cue_match, denied
+from articles.cues import CLEAR, LIKELY, cue, cue_match, denied, tells_news
 from articles.material import statements_of
 from articles.relevance import TopicModel, index_of, overlap, question_terms
 from articles.roles import MustAnswer, PassageView
@@ -78,7 +78,10 @@ _INSTRUCTIONS_ALLOWED: Final = frozenset(
 _NARROW: Final = frozenset(
     {SectionName.CAUSE, SectionName.SYMPTOMS, SectionName.DEFINITION, SectionName.RECOMMENDATION, SectionName.GOAL}
 )
-_BROAD: Final = frozenset({SectionName.HOW_IT_WORKS, SectionName.CONSEQUENCES, SectionName.DETAILS})
+_OF_ITSELF: Final = frozenset(
+    {SectionName.HOW_IT_WORKS, SectionName.CONSEQUENCES, SectionName.DETAILS, SectionName.GOAL}
+)
+"""Kinds so broad, or so close to the topic, that a sentence must name the thing itself."""
 _ABOUT: Final = frozenset({SectionName.DEFINITION, SectionName.SCOPE})
 _SAYS_WHAT: Final = re.compile(
     r"\b(?:is|are|ist|sind) (?:an?|the|eine?[nmrs]?|ein|der|die|das)\b|"
@@ -114,7 +117,7 @@ def sentence_score(
 ) -> float:
     """Return how well `said` serves `section`, 0 where it is not of its kind and answers none of `asked`."""
     place = announced(view, model)
-    if denied(section, said.text, model.language) or elsewhere(section, place):
+    if denied(section, said.text, model.language) or elsewhere(section, place) or tells_news(said.text):
         return 0.0
     kind = cue(section, said.text, model.language)
     wanted = max((_answers(question, said, view, model) for question in asked), default=0.0)
@@ -128,7 +131,8 @@ def sentence_score(
     own = max(named, model.cover((said.text, 1.0), (headings, 0.8)))
     if model.contradicted(said.text) or (section in _NARROW and own < OWN_TOPIC and wanted < 0.6 and not told):
         return 0.0
-    if section in _BROAD and named < LEAST_NAMED and wanted < 0.6 and not told:
+    of_itself = named >= LEAST_NAMED and model.names_core(said.text, view.publisher)
+    if section in _OF_ITSELF and wanted < 0.6 and not told and not of_itself:
         return 0.0
     if section in _ABOUT and not _introduces(section, said.text, model):
         return 0.0

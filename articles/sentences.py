@@ -52,7 +52,7 @@ _END: Final = re.compile(r"[.!]['\"”“»)\]*_`]{0,3}$")
 _BROKEN: Final = re.compile(
     r"\.\.\.|…|\s#+\s|https?://|www\.|\bftp://|[|{}]|\w@\w|\[\d+\]|\s[*_]\s|^\W*\d+\W*$|"
     r"\b[A-Z]{2,} [A-Z]{2,} [A-Z]{3,}\b|\b(?:e\.g|i\.e|cf|vs|z\. ?B|d\. ?h|bzw|ca)\.$|"
-    r"(?<=[a-z])\. [a-z]+ (?:was|is|are)\b"
+    r"(?<=[a-z])\. [a-z]+ (?:was|is|are)\b|\w\(\d\)\W+\w[\w.-]*\(\d\)"
 )
 _POINTS_BACK: Final = re.compile(
     r"\b(?:this|these|those|such|the (?:latter|former)|the same(?! \w+ as| as)|dies|diese[mnrs]?|solche[mnrs]?|"

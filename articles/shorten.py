@@ -153,7 +153,14 @@ def _trim(sentence: str, start: int, end: int) -> Span | None:
 
 
 def _fits(sentence: str, pieces: Sequence[Span], limit: int) -> bool:
-    return bool(pieces) and all(len(prose_words(piece.of(sentence))) <= limit for piece in pieces)
+    """Tell whether no run is longer than `limit` prose words; a gap that held only code does not end a run."""
+    run, end = 0, 0
+    for piece in pieces:
+        run = len(prose_words(piece.of(sentence))) + (0 if prose_words(sentence[end : piece.start]) else run)
+        if run > limit:
+            return False
+        end = piece.end
+    return bool(pieces)
 
 
 def _stands(sentence: str, pieces: Sequence[Span], language: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from articles.announce import announced
-from articles.cues import cue, denied
+from articles.cues import cue, denied, tells_news
 from articles.material import statements_of
 from articles.relevance import TopicModel
 from articles.roles import PassageView
@@ -70,6 +70,8 @@ def opening_sentences(
         for number, said in enumerate(statements_of(view, model.language, limit)):
             named = model.cover((said.text, 1.0))
             if named < NAMED or said.dependent or instruction_kind(said.text, model.language) is not None:
+                continue
+            if tells_news(said.text) or not model.names_core(said.text, view.publisher):
                 continue
             if model.contradicted(said.text) or private(said.text, view):
                 continue

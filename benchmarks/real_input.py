@@ -7,9 +7,10 @@ Fetches debian-handbook (English and German), postfix-doc, bind9-doc, krb5-doc, 
 library, and runs learning, thinking, scanning and working over them. The product knows nothing of these documents.
 
 Beside what it finds by itself, a reader's wishes come first, as a person's do: pairs to think about (`PAIRS`) and
-questions for the queue (`QUESTIONS`, as with `brain queue add`), within the same budget and under the same gates;
-the output says which is which. Of their own accord the highest affinities are mostly a section and its translation,
-or the same paragraph in two documents: variants of one thing, for which no outside text is asked.
+questions for the queue (`QUESTIONS`, as with `brain queue add`), under the same gates and within one budget of tasks,
+the only setting that differs from the defaults (`TASKS`); the output says which is which. Of their own accord the
+highest affinities are mostly a section and its translation, or the same paragraph in two documents: variants of one
+thing, for which no outside text is asked.
 
 At the end every sentence of every article is traced back to its text by `trace_articles.py`, which shares no code
 with the product; exit status 1 if one fails.
@@ -122,8 +123,20 @@ QUESTIONS = (
     "Virtuelle Hosts in Apache einrichten",
     "SSL-Verschlüsselung mit Apache einrichten",
     "Apache mod_rewrite rewrite rules",
+    # what has to be set up, chosen or looked up: a reader asks of a library more than what a thing is
+    "Installing a Kerberos KDC",
+    "Apache prefork, worker or event MPM",
+    "NSEC or NSEC3 for a signed zone",
+    "KSK or ZSK in DNSSEC",
+    "BIND rndc commands",
+    "Apache content negotiation",
+    "BIND response policy zones",
+    "Adding a replica KDC to a Kerberos realm",
 )
 """What a reader of the handbook would ask next; the rest of the day's budget is the scan's."""
+
+TASKS = 19
+"""The day's budget of research tasks here: the questions, and three of the scan's own."""
 
 
 @dataclass
@@ -206,7 +219,7 @@ def _only_documents(folder: str, names: list[str]) -> set[str]:
 
 @contextlib.asynccontextmanager
 async def opened(home: Path) -> AsyncIterator[tuple[Runtime, Passes]]:
-    settings, _ = load_settings(home=home, environment={})
+    settings, _ = load_settings(home=home, environment={"BRAIN_AUTONOMOUS_RESEARCH_MAX_TASKS_PER_DAY": str(TASKS)})
     async with open_runtime(settings) as runtime:
         yield runtime, Passes(runtime)
 
