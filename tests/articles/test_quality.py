@@ -9,7 +9,7 @@ import pytest
 
 from articles.markup import markup_faults
 from articles.quality import QualityPolicy, cpu_quality
-from articles.types import Article, Citation, Claim, Paragraph, Section, SectionName, Step, StepList
+from articles.types import Article, Citation, Claim, Fact, FactTable, Paragraph, Section, SectionName, Step, StepList
 from data.evidence import EvidenceText
 from data.models import ArticleType, SourceClass
 from research.guard import GuardPolicy
@@ -100,6 +100,59 @@ def test_honest_articles_pass(topic, language, names, questions, type_) -> None:
 )
 def test_each_fault_is_found(code: str, article: Article) -> None:
     assert code in codes(article)
+
+
+REFERENCE_TEXTS = evidence(*TOPICS[3][2])
+REFERENCE, _ = written(TOPICS[3][0], TOPICS[3][1], ArticleType.REFERENCE, REFERENCE_TEXTS)
+REFERENCE_EVIDENCE = {one.evidence.id: one for one in REFERENCE_TEXTS}
+
+
+def with_fact(change: Callable[[Fact], Fact]) -> Article:
+    """Return the honest reference with its first fact changed."""
+
+    def changed(section: Section) -> Section:
+        if section.name is not SectionName.FACTS:
+            return section
+        block = section.blocks[0]
+        assert isinstance(block, FactTable)
+        return replace(section, blocks=(FactTable((change(block.facts[0]), *block.facts[1:])),))
+
+    return replace(REFERENCE, sections=tuple(changed(section) for section in REFERENCE.sections))
+
+
+def test_the_honest_reference_has_no_fault() -> None:
+    assert codes(REFERENCE, REFERENCE_EVIDENCE) == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("uncited_fact", lambda fact: replace(fact, citations=())),
+        (
+            "ungrounded_fact",
+            lambda fact: replace(fact, description="Löscht alle Postfächer der Buchhaltung endgültig."),
+        ),
+    ],
+)
+def test_a_fact_without_its_ground_is_found(code: str, change: Callable[[Fact], Fact]) -> None:
+    assert code in codes(with_fact(change), REFERENCE_EVIDENCE)
+
+
+def test_what_says_something_else_than_its_citation_is_found() -> None:
+    other = with_claim(lambda claim: replace(claim, text="The accounting department deletes every mailbox at night."))
+    assert "ungrounded_claim" in codes(other)
+    step = with_step(lambda step: replace(step, text="Delete every mailbox of the former tenant.", code=""))
+    assert "altered_step" in codes(step)
+
+
+def test_a_section_that_nobody_reads_to_its_end_is_found() -> None:
+    claims = tuple(Claim(" ".join(f"word{n}x{i}" for i in range(40)), ()) for n in range(12))
+    long = replace(HONEST, sections=(Section(SectionName.CAUSE, (Paragraph(claims),)), *HONEST.sections[1:]))
+    assert "section_too_long" in codes(long)
+
+
+def test_markdown_that_reads_back_otherwise_is_found() -> None:
+    assert "invalid_markdown" in codes(replace(HONEST, title="  "))
 
 
 def test_a_citation_of_unknown_refused_or_altered_text_is_found() -> None:
