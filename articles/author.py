@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from articles.arrange import RunCounter, arrange_claims, draft_citations
@@ -81,6 +82,7 @@ _FILL_ORDER: Final = (
     _S.HOW_IT_WORKS,
     _S.DETAILS,
 )
+_ORDERS: Final = (_FILL_ORDER, (_S.QUESTION, *(name for name in _FILL_ORDER if name is not _S.QUESTION)))
 INTRODUCTION: Final = 1_200
 """Characters from the start of a page: where it says which versions it is about."""
 _VERSION: Final = re.compile(
@@ -109,10 +111,10 @@ def write_article(
     model = topic_model(request.topic, request.language, [view.text for view in request.passages])
     desk = Desk(request, views, model, guard=guard)
     desk.near = _nearness(request, desk, embedder)
-    for most in (*range(MOST_SUMMARY, 0, -1), 0):
-        # what opens the article may be the only sentence that a section of it can have
+    for most, order in product((*range(MOST_SUMMARY, 0, -1), 0), _ORDERS):
+        # what opens the article, or advises in it, may be the only sentence that a section of it can have
         desk.used.clear()
-        opening, sections = _written(desk, most)
+        opening, sections = _written(desk, most, order)
         if all(name in sections for name in request.required_sections):
             break
     summary, sections = (opening, sections) if opening else _summary(desk, sections)
@@ -125,8 +127,10 @@ def write_article(
     )
 
 
-def _written(desk: Desk, first: int) -> tuple[tuple[DraftClaim, ...], dict[SectionName, DraftSection]]:
-    """Return the opening and the sections; up to `first` sentences are chosen for the opening before the sections'."""
+def _written(
+    desk: Desk, first: int, order: Sequence[SectionName]
+) -> tuple[tuple[DraftClaim, ...], dict[SectionName, DraftSection]]:
+    """Return the opening and the sections; up to `first` sentences go to the opening before the sections choose."""
     request = desk.request
     opening = _opening(desk, first)
     sections: dict[SectionName, DraftSection] = {}
@@ -134,7 +138,7 @@ def _written(desk: Desk, first: int) -> tuple[tuple[DraftClaim, ...], dict[Secti
         sections |= _operational(desk)
     if request.type is ArticleType.REFERENCE:
         sections |= facts_section(desk)
-    for name in _FILL_ORDER:
+    for name in order:
         if name in sections or (name not in request.required_sections and name is not _S.DETAILS):
             continue
         chosen = desk.take(name, MOST[name], _fitting(desk, name))

@@ -77,7 +77,7 @@ def html_page(item: ExportItem, names: Mapping[str, str]) -> bytes:
         return inline_markup(sentence_text(entry, language, numbers))
 
     def paragraph(claims: Sequence[Claim]) -> Markup:
-        sentences = (Markup("{} {}").format(said(claim), marks(claim)) for claim in claims)
+        sentences = (Markup("{}&nbsp;{}").format(said(claim), marks(claim)) for claim in claims)
         return Markup("<p>{}</p>").format(Markup(" ").join(sentences))
 
     page = _templates().get_template("page.html.j2")

@@ -167,7 +167,8 @@ def _token(token: str) -> list[InlinePart]:
     else:
         right = edges["right"] if edges else ""
     left = edges["left"] if edges else ""
-    if core and "`" not in core and not core.startswith("-") and re.search(r"[^\W\d_]", core) and is_code_token(core):
+    named = is_code_token(core) or core.startswith("_")  # _kerberos._udp is a name, whatever Markdown reads in it
+    if core and "`" not in core and not core.startswith("-") and re.search(r"[^\W\d_]", core) and named:
         return [InlinePart(left), InlinePart(core, f"`{core}`"), InlinePart(right)]
     return [InlinePart(token)]
 

@@ -96,7 +96,8 @@ _JUDGES: Final = re.compile(
 )
 _SUBJECT_WORDS: Final = 8
 _NO_NOUN: Final = re.compile(
-    r"\b(?:if|when|while|because|as with|by|to|wenn|falls|sobald|weil|um|beim|mit)\b", re.IGNORECASE
+    r"\b(?:if|when|while|because|although|though|since|as with|by|to|obwohl|wenn|falls|sobald|weil|um|beim|mit)\b",
+    re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"`[^`]+`")
 
