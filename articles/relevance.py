@@ -148,7 +148,8 @@ class TopicModel:
         In what the Apache Software Foundation writes, "Apache" tells no sentence from another.
         """
         head = self.head or tuple(self.weights)
-        core = [term for term in head if not self.holds(term, publisher)] or head
+        core = [term for term in head if not self.holds(term, publisher)] or list(head)
+        core += [term for term in self.weights if term.startswith("=")]  # an error's number is its name
         return any(self.holds(term, text) for term in core)
 
     def passage(self, view: PassageView, page_share: Mapping[str, float] | None = None) -> float:
