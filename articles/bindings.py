@@ -16,13 +16,13 @@ from articles.clauses import Clause, Difference, Pair, Word
 from articles.licensing import light
 from data.text import stem
 
-__all__ = ["contrasted", "directed", "moved_names"]
+__all__ = ["actors", "contrasted", "directed", "moved_names", "other_subject", "subjects"]
 
 _WHOLE: Final = 2
 """Words besides the name that a clause must say for a clause of one sentence to be told from another."""
 
 
-_LOOSE: Final = frozenset({"name", "capitals"})
+_LOOSE: Final = frozenset({"name", "`name`", "capitals"})
 """Sorts so wide that two names of one sentence may well be of both."""
 
 
@@ -52,9 +52,11 @@ def _moved(
         own = [shared for shared, place in zip(common, among, strict=True) if _holds(place, root)]
         if not own:
             continue
-        if max(own) * 2 <= best:
+        if max(own) * 2 <= best and (sort not in _LOOSE or best >= _WHOLE):
             places = [place for shared, place in zip(common, among, strict=True) if shared == best]
-        elif least == 1:  # a word that only one sentence has, and that of another name of the sort
+        elif (
+            least == 1 and sort not in _LOOSE
+        ):  # a word that only one sentence has, and that of another name of the sort
             held = frozenset().union(*(roots for roots, place in zip(said, among, strict=True) if _holds(place, root)))
             lone = [w for w in rest - held if sum(w in roots for roots in said) == 1]
             places = [place for roots, place in zip(said, among, strict=True) if any(w in roots for w in lone)]
@@ -87,17 +89,12 @@ def _holds(place: Sequence[Clause], root: str) -> bool:
     return any(word.root == root for part in place for word in part.words)
 
 
-@cache
-def _labels() -> frozenset[str]:
-    return frozenset(stem(word, language) for word in word_set_of("labels") for language in ("de", "en"))
-
-
 def _names(clause: Clause) -> dict[str, str]:
     """Return the roots of a clause's names with their sort: the word that labels them, or their form."""
     found: dict[str, str] = {}
     before: Word | None = None
     for word in clause.words:
-        label = before is not None and not before.code and bool(_labels() & {before.root, stem(before.text, "en")})
+        label = before is not None and not before.code and before.text in word_set_of("labels")
         if label and before is not None and word.content_like and word.text not in word_set_of("openings"):
             found[word.root] = stem(before.text, "en")
         elif word.anchor:
@@ -158,6 +155,96 @@ def _directions(among: Sequence[Clause]) -> list[tuple[Word, str, Word]]:
             if before is not None and behind is not None and not infinitive:
                 found.append((before, word.text, behind))
     return found
+
+
+_SUBJECT: Final = frozenset({"der", "ein"})
+_OBJECT: Final = frozenset({"den", "dem", "einen", "einem"})
+_PASSIVE: Final = frozenset({"wird", "werden", "wurde", "wurden", "worden"})
+
+
+def actors(pair: Pair) -> Iterator[Difference]:
+    """Who acts on whom in German, told by the articles: "der Server lehnt ab" is not "der Client lehnt ihn ab"."""
+    if pair.language != "de":
+        return
+    for clause, other in pair.matched:
+        if other is None or len(clause.roots & other.roots) < _WHOLE:
+            continue
+        mine = [part for part in pair.mine if part.sentence == clause.sentence]
+        theirs = pair.sentence_of(other)
+        if _passive(mine) != _passive(theirs):
+            continue
+        acting, acted = _cased(mine, _SUBJECT), _cased(theirs, _SUBJECT)
+        said = frozenset().union(*(part.roots for part in mine))
+        told = frozenset().union(*(part.roots for part in theirs))
+        suffering = _cased(mine, _OBJECT) & acted - _cased(theirs, _OBJECT)
+        if (suffering and acting - suffering - acted) or ((acting - acted) & told and (acted - acting) & said):
+            yield Difference("exchanged", f"{min(suffering or acting - acted)} acts")
+            return
+
+
+def subjects(pair: Pair) -> Iterator[Difference]:
+    """Another subject of the same verb, and the cited one is what it acts on: "A marks B" out of "B marks C"."""
+    for clause in pair.mine:
+        mine = _opening(clause)
+        for other in pair.cited if mine else ():
+            theirs = _opening(other)
+            if not mine or not theirs or mine[1].root != theirs[1].root or light(mine[1].text):
+                continue
+            one, two = mine[0], theirs[0]
+            if pair.language == "de" and one.article != "der" and not one.anchor:
+                continue  # "die", "das" and "ein" stand before the object as well
+            if two.root in clause.roots and not one_meaning(one.text, two.text) and one.root in pair.held:
+                yield Difference("exchanged", f"{one.raw} for {two.raw}")
+                return
+
+
+def other_subject(pair: Pair) -> Iterator[Difference]:
+    """What one clause opens with, said of it what the citation says in a clause that opens with something else."""
+    for clause, other in pair.matched:
+        if other is None or len(clause.roots & other.roots) < _WHOLE:
+            continue
+        one, two = _first(clause), _first(other)
+        if one is None or two is None or one.root in other.roots or two.root in pair.said:
+            continue
+        if any(word.text in _LISTED for word in other.words[:_LIST]):
+            continue  # "in A, B and C it does": the clause begins within a list
+        opens = any((first := _first(part)) and first.root == one.root for part in pair.sentence_of(other))
+        if opens and not light(one.text) and not light(two.text) and not one_meaning(one.text, two.text):
+            yield Difference("exchanged", f"{one.raw} for {two.raw}")
+
+
+_LISTED: Final = frozenset({"and", "or", "und", "oder"})
+_LIST: Final = 3
+
+
+def _first(clause: Clause) -> Word | None:
+    return next((word for word in clause.words if word.content), None)
+
+
+def _opening(clause: Clause) -> tuple[Word, Word] | None:
+    """Return the first two content words of a clause, where the first may be its subject."""
+    row = [word for word in clause.words if word.text not in word_set_of("openings")]
+    if len(row) < _WHOLE or not row[0].content or not row[1].content or row[0].article in _OBJECT:
+        return None
+    return row[0], row[1]
+
+
+def _passive(among: Sequence[Clause]) -> bool:
+    return any(word.text in _PASSIVE for clause in among for word in clause.words)
+
+
+def _cased(among: Sequence[Clause], articles: frozenset[str]) -> frozenset[str]:
+    """Return the nouns that stand behind one of `articles`, and behind no preposition or other noun."""
+    found = set()
+    for clause in among:
+        for place, word in enumerate(clause.words):
+            before = clause.words[place - 1] if place else None
+            if word.article not in articles or (before and before.text in word_set_of("before_cases")):
+                continue
+            noun = next((one for one in clause.words[place : place + 3] if one.raw[:1].isupper()), None)
+            if noun is not None and not (articles is _SUBJECT and before and before.raw[:1].isupper() and place > 1):
+                found.add(noun.root)
+    return frozenset(found)
 
 
 def contrasted(pair: Pair) -> Iterator[Difference]:

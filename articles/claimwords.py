@@ -26,6 +26,7 @@ __all__ = [
     "order_words",
     "other_of_kind",
     "unit_of",
+    "variants",
     "word_set_of",
 ]
 
@@ -106,7 +107,10 @@ def are_opposites(one: str, other: str) -> bool:
     return False
 
 
-_SEPARABLE: Final = "ab|an|auf|aus|bei|durch|ein|fest|her|hin|los|mit|nach|neu|um|vor|weg|zu|zurueck|zusammen"
+_SEPARABLE: Final = (
+    "ab|an|auf|aus|bei|durch|ein|fest|her|hin|los"
+    "|mit|nach|neu|um|vor|weg|zu|zurueck|zusammen|frei|bereit|fertig|still|wieder|weiter|teil|statt"
+)
 _INFIX: Final = re.compile(rf"^(?P<prefix>{_SEPARABLE})?(?:ge|zu)(?P<rest>[a-z]{{4,}})$")
 _ENDING: Final = re.compile(r"(?:ungen|ung|eten|test|ten|ets|ete|est|end|ern|eln|en|et|te|st|es|em|er|t|e|n|s)$")
 _PREFIX: Final = f"{_SEPARABLE}|be|ent|er|ge|miss|ueber|unter|ver|wider|zer"
@@ -116,9 +120,16 @@ _SAME_START: Final = 5
 
 
 @lru_cache(maxsize=50_000)
-def core_of(word: str) -> str:
-    """Return a German verb or noun without what its forms differ in: "angehalten", "anzuhalten" are "anhalt"."""
+def core_of(word: str, noun: bool = False) -> str:
+    """Return a German verb or noun without what its forms differ in: "angehalten", "anzuhalten" are "anhalt".
+
+    A noun has no "ge", and the vowel of a past tense behind a prefix alone: "Ausgabe" is of "ausgeben", "Lager" is not
+    of "liegen".
+    """
     ended = _ENDING.sub("", word)
+    if noun:
+        found = _irregular()[0].match(ended)
+        return _regular(ended) if found and found.start("form") else ended if len(ended) > _SHORT else word
     if _irregular()[0].match(ended) or ended in _stems():
         return _regular(ended)
     match = _INFIX.match(word)
@@ -147,6 +158,13 @@ def _regular(core: str) -> str:
 
 
 @cache
+def variants(core: str) -> frozenset[str]:
+    """Return a German core with each vowel its verb has: "freigeb" and "freigab"."""
+    rows = [row for row in _table()["irregular"]["de"] if core.endswith(row[0])]
+    return frozenset({core, *(core.removesuffix(row[0]) + form for row in rows for form in row[1:])})
+
+
+@cache
 def _english() -> Mapping[str, str]:
     return {form: row[0] for row in _table()["irregular"]["en"] for form in row}
 
@@ -157,7 +175,7 @@ _UMLAUT: Final = re.compile(r"(?<=[aou])e(?!$)")
 @lru_cache(maxsize=50_000)
 def _base(word: str) -> str:
     """Return the core without the marks of plural and tense that stand inside of a word: "zugaenge" is "zugang"."""
-    core = core_of(word)
+    core = core_of(word).removesuffix("lich")
     core = core[:-1] if len(core) > _SHORT + 1 and core.endswith("t") else core
     return _UMLAUT.sub("", core) if len(core) > _SHORT else core
 

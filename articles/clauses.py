@@ -171,17 +171,19 @@ def _bare(text: str, language: str, articles: frozenset[str]) -> Iterator[Word]:
         if not folded or not re.search(r"\w|[!=]=", folded):
             continue
         code = is_code_token(token)
-        root = folded if code else (number_of(folded) or _root(folded, language))
+        root = folded if code else (number_of(folded) or _root(folded, language, raw[:1].isupper()))
         yield Word(raw if code else folded, raw if code else root, raw, code, article)
         article = ""
+    if article:  # no noun follows: the "ein" of "schaltet es ein"
+        yield Word(article, article, article, False)
 
 
-def _root(folded: str, language: str) -> str:
+def _root(folded: str, language: str, noun: bool) -> str:
     """Return what the forms of a word share; German verbs need more than the stemmer takes off."""
-    return core_of(folded) if language == "de" and folded.isalpha() else stem(folded, language)
+    return core_of(folded, noun) if language == "de" and folded.isalpha() else stem(folded, language)
 
 
-_ANCHORED: Final = 3.0
+_ANCHORED: Final = 4.0
 """What an anchor of the sentence weighs, in words, for the clauses of the one cited sentence that has it."""
 
 

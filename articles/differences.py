@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from articles.bindings import contrasted, directed, moved_names
+from articles.bindings import actors, contrasted, directed, moved_names, other_subject, subjects
 from articles.bounds import bounds
-from articles.claimwords import are_opposites, force_of, number_of, order_words, unit_of
+from articles.claimwords import are_opposites, force_of, number_of, one_meaning, order_words, unit_of
 from articles.clauses import NAME, Clause, Difference, Pair, Word
-from articles.exceptions import exception, indifferent, only_dropped
-from articles.negation import denials_counted, negated_words, negation
+from articles.cues import negations
+from articles.exceptions import exception, indifferent, only_dropped, own_exception
+from articles.negation import denials_counted, denied_there, negated_words, negation
 from articles.places import exchanged, misplaced, replaced, replaced_pairs
 
 __all__ = ["Difference", "differences"]
@@ -30,19 +31,39 @@ def differences(pair: Pair) -> tuple[Difference, ...]:
         return ()
     found = list(dict.fromkeys(found for check in _CHECKS for found in check(pair)))
     of_exception, wrong = exception(pair)
+    found = _without_double(found)
     if of_exception:  # what denies the rule is what the exception says
         found = [one for one in found if one.kind not in {"negation", "opposite"}]
     return (*found, *(one for one in (wrong, indifferent(pair)) if one is not None))
+
+
+def _without_double(found: list[Difference]) -> list[Difference]:
+    """Return what is left where a clause denies the opposite of what is cited, and so says the same."""
+    for denial in [one for one in found if one.kind == "negation"]:
+        said = denial.detail.split()
+        turned = [
+            one
+            for one in found
+            if one.kind in {"opposite", "bound"}
+            and not negations(one.detail)
+            and one.detail.split(" for ")[0].split(":")[0] in said
+        ]
+        if turned:
+            gone = {denial.detail, *(one.detail for one in turned)}
+            found = [one for one in found if one.detail not in gone]
+    return found
 
 
 # -- numbers and units ----------------------------------------------------------------------------------------------
 
 
 def _spelled_numbers(pair: Pair) -> Iterator[Difference]:
-    """A number in letters that the citation holds neither in letters nor in digits."""
+    """A number in letters that the citation holds neither in letters nor in digits, also as "third" or "thrice"."""
+    numbers = pair.held | {root.rstrip("stndrh.") for root in pair.held if root[:1].isdigit()}
     for clause in pair.mine:
         for word in clause.words:
-            if number_of(word.text) and word.root not in pair.held:
+            digits = re.match(r"\d*", number_of(word.text))
+            if digits and digits.group() and not {word.root, digits.group()} & numbers:
                 yield Difference("number", word.raw)
 
 
@@ -138,17 +159,23 @@ def _opposites(pair: Pair) -> Iterator[Difference]:
             for root, theirs in near.items():
                 if root in pair.said or not are_opposites(word.text, theirs.text):
                     continue
-                if (word.content and theirs.content) or next_ == beside[root]:
+                if _said_as(theirs, pair.mine) or _said_as(word, among):
+                    continue
+                if (word.content and theirs.content) or next_ & beside[root]:
                     yield Difference("opposite", f"{word.raw} for {theirs.raw}")
 
 
-def _followed(clause: Clause) -> list[tuple[Word, str]]:
-    """Return each word with the root of the content word that follows it, "" at the end of the clause."""
-    found: list[tuple[Word, str]] = []
-    behind = ""
+def _said_as(word: Word, among: Sequence[Clause]) -> bool:
+    return any(one_meaning(word.text, one.text) for clause in among for one in clause.words if one.content)
+
+
+def _followed(clause: Clause) -> list[tuple[Word, frozenset[str]]]:
+    """Return each word with the roots of the two content words that follow it; none at the end of the clause."""
+    found: list[tuple[Word, frozenset[str]]] = []
+    behind: tuple[str, ...] = ()
     for word in reversed(clause.words):
-        found.append((word, behind))
-        behind = word.root if word.content else behind
+        found.append((word, frozenset(behind)))
+        behind = (word.root, *behind[:1]) if word.content else behind
     return found[::-1]
 
 
@@ -213,6 +240,9 @@ def _initials(among: Sequence[Clause]) -> frozenset[str]:
 # -- order ----------------------------------------------------------------------------------------------------------
 
 
+_Sides = tuple[frozenset[str], frozenset[str]]
+
+
 def _order(pair: Pair) -> Iterator[Difference]:
     """What comes first, what is the cause, the condition or taken instead: the two sides have changed places."""
     for kind in ("order", "condition", "cause", "instead"):
@@ -224,13 +254,19 @@ def _order(pair: Pair) -> Iterator[Difference]:
                 for other in theirs
                 if _common(one[0], other[1]) and _common(one[1], other[0])
             )
-            if max(crossed, default=0.0) > straight:
+            if max(crossed, default=0.0) > straight or (theirs and all(_swapped(one, other) for other in theirs)):
                 yield Difference("order", f"{kind} turned round")
                 return
 
 
+def _swapped(one: _Sides, other: _Sides) -> bool:
+    """Tell whether each side has a word that the other side of the citation has, and only that one."""
+    there = one[0] & (other[1] - other[0] - one[1])
+    back = one[1] & (other[0] - other[1] - one[0])
+    return bool(there and back)
+
+
 _EDGE: Final = Word("|", "|", "|", False)
-_Sides = tuple[frozenset[str], frozenset[str]]
 
 
 def _common(one: frozenset[str], other: frozenset[str]) -> float:
@@ -292,4 +328,9 @@ _CHECKS: Final[tuple[Callable[[Pair], Iterator[Difference]], ...]] = (
     directed,
     only_dropped,
     _order,
+    denied_there,
+    own_exception,
+    actors,
+    subjects,
+    other_subject,
 )

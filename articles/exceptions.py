@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
 from articles.claimwords import are_opposites, one_meaning, word_set_of
-from articles.clauses import Clause, Difference, Pair
+from articles.clauses import Clause, Difference, Pair, Word
 from articles.licensing import light
 
-__all__ = ["exception", "indifferent", "only_dropped"]
+__all__ = ["exception", "indifferent", "only_dropped", "own_exception"]
 
 
 @cache
@@ -20,7 +20,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(r"(?<!\S)(?:" + "|".join(map(re.escape, phrases)) + r")(?!\S)")
 
 
-def _text(clauses: tuple[Clause, ...]) -> str:
+def _text(clauses: Sequence[Clause]) -> str:
     return " ".join(word.text for clause in clauses for word in clause.words)
 
 
@@ -47,9 +47,10 @@ def only_dropped(pair: Pair) -> Iterator[Difference]:
                 return
             if clause.negated:
                 continue
-            of = next((one for one in other.words[place + 1 :] if one.content and not light(one.text)), None)
-            if of and not any(one_meaning(of.text, one.text) for part in pair.mine for one in part.words):
-                yield Difference("only", f"without {of.raw}")
+            of = [one for one in other.words[place + 1 :] if one.content and not light(one.text)][:_NAMED]
+            said = [one.text for part in pair.mine for one in part.words]
+            if of and not any(one_meaning(one.text, word) for one in of for word in said):
+                yield Difference("only", f"without {of[0].raw}")
                 return
 
 
@@ -66,6 +67,9 @@ def exception(pair: Pair) -> tuple[bool, Difference | None]:
     for number in sorted({clause.sentence for clause in pair.cited}):
         clauses = tuple(clause for clause in pair.cited if clause.sentence == number)
         rule, apart = _split(clauses)
+        of_whom = not apart
+        if of_whom:
+            rule, apart = _exempted(clauses, tuple(clause for clause in pair.cited if clause.sentence < number))
         if not apart or not rule:
             continue
         of_rule = frozenset().union(*(clause.roots for clause in rule))
@@ -73,12 +77,14 @@ def exception(pair: Pair) -> tuple[bool, Difference | None]:
         naming = [clause for clause in pair.mine if clause.roots & own]
         if not naming or not any(clause.roots & of_rule for clause in pair.mine):
             continue
-        if _pattern("exceptions").search(_text(pair.mine)):
+        if _pattern("exceptions").search(_text(pair.mine)) or _exempt(pair.mine):
             return False, None
         stating = [clause for clause in pair.mine if clause.roots & of_rule]
         apart_from = [clause for clause in naming if clause not in stating]
         denied = any(clause.negated for clause in stating)
-        turned = denied != any(clause.negated for clause in rule)
+        said = frozenset().union(*(clause.roots for clause in pair.mine))
+        told = max(rule, key=lambda clause: len(clause.roots & said)) if of_whom else rule[-1]
+        turned = denied != told.negated
         turned ^= _contrary(stating, rule, pair)
         conditional = any(clause.negated for clause in apart_from)
         if turned == conditional:
@@ -87,24 +93,68 @@ def exception(pair: Pair) -> tuple[bool, Difference | None]:
     return False, None
 
 
+def own_exception(pair: Pair) -> Iterator[Difference]:
+    """An exception that the sentence makes of what the citation says of that very thing: "all but X" do what X does."""
+    for number in sorted({clause.sentence for clause in pair.mine}):
+        rule, apart = _split(tuple(clause for clause in pair.mine if clause.sentence == number))
+        own = frozenset().union(*(clause.roots for clause in apart)) - frozenset().union(*(c.roots for c in rule))
+        for stated in rule if own else ():
+            for clause in pair.cited:
+                whole = _text(pair.sentence_of(clause))
+                if _pattern("exceptions").search(whole) or _exempt(pair.sentence_of(clause)):
+                    continue
+                said = clause.roots & stated.roots - own
+                whole_rule = said and 2 * len(said) >= len(stated.roots - own)
+                if clause.roots & own and whole_rule and clause.negated == stated.negated:
+                    yield Difference("exception", " ".join(sorted(own)))
+                    return
+
+
+def _exempt(among: Sequence[Clause]) -> bool:
+    return any(word.text in word_set_of("exempt") for clause in among for word in clause.words)
+
+
+def _exempted(clauses: tuple[Clause, ...], before: tuple[Clause, ...]) -> tuple[list[Clause], list[Clause]]:
+    """Return the rule of the sentences before and whom this one exempts from it; nothing where it exempts nobody."""
+    if not before or not _exempt(clauses):
+        return [], []
+    last = max(clause.sentence for clause in before)
+    bare = [Clause(tuple(w for w in c.words if w.text not in word_set_of("exempt")), c.sentence) for c in clauses]
+    return [clause for clause in before if clause.sentence == last], bare
+
+
 def _split(clauses: tuple[Clause, ...]) -> tuple[list[Clause], list[Clause]]:
     """Return the clauses of the rule and those of its exception; none of the latter where there is no exception."""
     rule: list[Clause] = []
     apart: list[Clause] = []
+    marked = False
     for clause in clauses:
-        if apart:
-            apart.append(clause)
-            continue
-        text = _text((clause,))
-        match = _pattern("exceptions").search(text)
+        match = None if marked else _pattern("exceptions").search(_text((clause,)))
         if not match:
-            rule.append(clause)
+            (apart if marked else rule).append(clause)
             continue
+        marked = True
+        text = _text((clause,))
         before, behind = len(text[: match.start()].split()), len(text[: match.end()].split())
-        if before:
-            rule.append(Clause(clause.words[:before], clause.sentence))
-        apart.append(Clause(clause.words[behind:], clause.sentence))
+        named, rest = _named(clause.words[behind:], match.group())
+        if named:
+            apart.append(Clause(named, clause.sentence))
+        if kept := clause.words[:before] + rest:
+            rule.append(Clause(kept, clause.sentence))
     return rule, apart
+
+
+_CLAUSAL: Final = frozenset({"unless", "es sei denn"})
+_NAMED: Final = 2
+
+
+def _named(words: tuple[Word, ...], marker: str) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    """Return whom an exception names and what comes behind: after "except" the next words, after "unless" all."""
+    content = [place for place, word in enumerate(words) if word.content]
+    if marker in _CLAUSAL or len(content) <= _NAMED:
+        return words, ()
+    cut = content[0] + 1 if words[content[0]].raw[:1].isupper() else content[_NAMED - 1] + 1
+    return words[:cut], words[cut:]
 
 
 def _contrary(stating: list[Clause], rule: list[Clause], pair: Pair) -> bool:

@@ -24,6 +24,7 @@ from articles.claimwords import (
     number_of,
     one_meaning,
     unit_of,
+    variants,
     word_set_of,
 )
 from articles.clauses import Clause, Pair, Word
@@ -57,6 +58,8 @@ def licence(pair: Pair) -> Licence:
     cited = tuple(dict.fromkeys(form for clause in pair.cited for form in _forms(clause)))
     bounding = bound_words() if bounded_alike(pair) else frozenset()
     units = frozenset(unit_of(word.text) for clause in pair.cited for word in clause.words)
+    denying = [one for one, other in pair.matched if one.negated or (other is not None and other.negated)]
+    contrary = frozenset(word.root for clause in denying for word in clause.words)
     lost: dict[str, None] = {}
     said = unsaid = whole = 0
     for number, part in enumerate(_parts(pair.mine)):
@@ -66,6 +69,8 @@ def licence(pair: Pair) -> Licence:
             if word.text not in bounding
             and not _licensed(word, pair, cited, units)
             and not (near and _joined(word, near, cited))
+            and not (word.root in contrary and word.text in word_set_of("soft"))
+            and not (word.root in contrary and any(are_opposites(word.text, other) for other in cited))
         ]
         lost.update(dict.fromkeys(word.raw for word in free))
         weight = sum(_weighs(word) for word in part)
@@ -91,6 +96,7 @@ def _parts(mine: Sequence[Clause]) -> list[list[Word]]:
     return [part for part in parts if part]
 
 
+_SHORT: Final = 3
 _PARTICLE: Final = 5
 """Letters that the short half of a word in two may have at the most: "log in", "neu starten"."""
 
@@ -98,10 +104,25 @@ _PARTICLE: Final = 5
 def _forms(clause: Clause) -> list[str]:
     """Return the words of a cited clause, and two together where they may be one: "logging in" for "login"."""
     plain = [word.text for word in clause.words if not word.code]
-    return plain + [stem(one, "en") + two for one, two in pairwise(plain) if len(two) <= _PARTICLE and one.isalpha()]
+    verbs = [
+        two + core_of(one)
+        for place, two in enumerate(plain)
+        if two in word_set_of("particles")
+        for one in plain[:place]
+        if len(one) > _SHORT
+    ]
+    return (
+        plain
+        + verbs
+        + [stem(one, "en") + two for one, two in pairwise(plain) if len(two) <= _PARTICLE and one.isalpha()]
+    )
 
 
 def _joined(one: Word, two: Word, cited: tuple[str, ...]) -> bool:
+    base = stem(one.text, "en")
+    base = base[:-1] if base[-2:-1] == base[-1:] else base  # "shutt" of "shutting"
+    if len(two.text) <= _PARTICLE and base + two.text in cited:
+        return True
     return len(one.text) <= _PARTICLE and any(one.text + core_of(two.text) in other for other in cited)
 
 
@@ -112,7 +133,7 @@ def _weighs(word: Word) -> bool:
 def _licensed(word: Word, pair: Pair, cited: tuple[str, ...], units: frozenset[str]) -> bool:
     if word.code or any(letter.isdigit() for letter in word.text):
         return True
-    if not _weighs(word):
+    if not _weighs(word) or word.text in word_set_of("exempt"):
         return True
     if word.text in word_set_of("strict"):
         return _reaches(word, pair)
@@ -128,8 +149,9 @@ def _reaches(word: Word, pair: Pair) -> bool:
     clause = next(clause for clause in pair.mine if any(one is word for one in clause.words))
     if word.text == "any" and clause.negated:
         return True
-    others = [other for one, other in pair.matched if other is not None and one.sentence == clause.sentence]
-    cited = [one.text for other in others for part in pair.sentence_of(other) for one in part.words]
+    others = {other.sentence for one, other in pair.matched if other is not None and one.sentence == clause.sentence}
+    others |= {part.sentence for part in pair.cited if len(part.roots & clause.roots) >= _PART}
+    cited = [one.text for part in pair.cited if part.sentence in others for one in part.words]
     if word.text in word_set_of("only"):
         return any(one in word_set_of("only") or one in word_set_of("except") for one in cited)
     return any(one == word.text or (one_meaning(word.text, one) and not are_opposites(word.text, one)) for one in cited)
@@ -175,7 +197,10 @@ def _inside(part: str, whole: str, particles: frozenset[str]) -> bool:
     """Tell whether the bare form of `part` stands in `whole`, and not as the denied half of it."""
     core = core_of(part)
     core = core if len(core) >= _COMPOUND else part
-    if len(core) < _COMPOUND or core not in whole:
+    if len(core) < _COMPOUND:
         return False
-    denied = _DENIED.search(whole[: whole.index(core)])
-    return denied is None or denied.group() in particles
+    for form in variants(core):
+        if form in whole:
+            denied = _DENIED.search(whole[: whole.index(form)])
+            return denied is None or denied.group() in particles
+    return False

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from articles.claimwords import force_of, one_meaning, word_set_of
+from articles.claimwords import are_opposites, force_of, one_meaning, word_set_of
 from articles.clauses import Clause, Difference, Pair
 from articles.cues import negations
+from articles.licensing import light
 
-__all__ = ["denials_counted", "negated_words", "negation"]
+__all__ = ["denials_counted", "denied_there", "negated_words", "negation"]
 
 
 def negation(pair: Pair) -> Iterator[Difference]:
@@ -27,7 +28,11 @@ def negation(pair: Pair) -> Iterator[Difference]:
         key = id(clause) if clause.elliptical else id(other)
         groups.setdefault(key, []).append(clause)
         others[key] = told
-    turned = [key for key, told in others.items() if _turned(groups[key], told) and _most(groups[key], told)]
+    turned = [
+        key
+        for key, told in others.items()
+        if _turned(groups[key], told) and _most(groups[key], told) and not _denied_beside(groups[key], told, pair)
+    ]
     if not turned:
         for key, told in others.items():
             if _negated(told) and _excludes(told) and not _limits(pair.mine):
@@ -38,6 +43,14 @@ def negation(pair: Pair) -> Iterator[Difference]:
     cited = sum(_negated(told) or bool(_soft(told, groups[key])) for key, told in others.items())
     if (mine != cited or len(turned) > 1) and not _only_for_except(pair, turned, others):
         yield Difference("negation", " ".join(word.raw for word in groups[turned[0]][0].words))
+
+
+def _denied_beside(mine: Sequence[Clause], told: Sequence[Clause], pair: Pair) -> bool:
+    """Tell whether what `mine` denies is denied in another cited clause: "the administrator can, a user cannot"."""
+    if not _negated(mine):
+        return False
+    own = frozenset().union(*(clause.roots for clause in mine)) - frozenset().union(*(clause.roots for clause in told))
+    return any(clause.roots & own for clause in pair.cited if clause.negated or _soft([clause], []))
 
 
 def _turned(mine: Sequence[Clause], told: Sequence[Clause]) -> bool:
@@ -63,9 +76,17 @@ def _told(clause: Clause, other: Clause, pair: Pair) -> tuple[Clause, ...]:
     told = [other]
     for part in pair.sentence_of(other):
         new = (clause.roots & part.roots) - other.roots
-        if part is not other and new and len(new) + len(clause.neighbours & part.neighbours) >= _JOINED:
+        if part is other or not new:
+            continue
+        # "it does not run it": what a pronoun stands for is said by the clause before, the verb by this one alone
+        alone = _stands_for(part) and any(sum(root in one.roots for one in pair.cited) == 1 for root in new)
+        if alone or len(new) + len(clause.neighbours & part.neighbours) >= _JOINED:
             told.append(part)
     return tuple(told)
+
+
+def _stands_for(clause: Clause) -> bool:
+    return clause.negated and any(word.text in word_set_of("pronouns") for word in clause.words)
 
 
 _JOINED: Final = 2
@@ -97,11 +118,40 @@ def _words_denied(among: Sequence[Clause], *, denied: bool) -> frozenset[str]:
     for clause in among:
         if not denied and not clause.negated:
             found |= clause.roots
+        if denied and _soft([clause], []):
+            found |= clause.roots
         if denied and clause.negated:
             for index, word in enumerate(clause.words):
                 if word.text in _PLAIN_NOT:
                     found.update(next(([one.root] for one in clause.words[index + 1 :] if one.content), []))
     return frozenset(found)
+
+
+def denied_there(pair: Pair) -> Iterator[Difference]:
+    """A word that the citation says in a short denial alone: "this does not happen automatically"."""
+    for clause in pair.mine:
+        if clause.negated or _soft([clause], []) or _limits(pair.mine):
+            continue
+        for word in clause.words:
+            if not word.content or word.anchor or light(word.text) or force_of([word.text]):
+                continue
+            holders = [other for other in pair.cited if word.root in other.roots]
+            if any(
+                are_opposites(one.text, two.text) for other in holders for one in clause.words for two in other.words
+            ):
+                continue  # "not automatically" is by hand
+            if holders and all(len(one.roots) <= _BRIEF and word.root in _behind_denial(one) for one in holders):
+                yield Difference("negation", word.raw)
+
+
+_BRIEF: Final = 3
+
+
+def _behind_denial(clause: Clause) -> frozenset[str]:
+    places = [place for place, word in enumerate(clause.words) if not word.code and negations(word.raw)]
+    if not places or _limits([clause]):
+        return frozenset()
+    return frozenset(word.root for word in clause.words[places[0] + 1 :])
 
 
 def denials_counted(pair: Pair) -> Iterator[Difference]:

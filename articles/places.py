@@ -109,6 +109,8 @@ def _one_place(mine: Frame, cited: Frame, known: bool) -> bool:
     ]
     inner = [word for word in same if word is not _EDGE and word.text not in word_set_of("pronouns")]
     weighty = sum(word.content for word in inner)
+    if mine[1] is _EDGE and mine[4] is not _EDGE and mine[4].root == cited[4].root and weighty >= 1:
+        return True
     if _named(mine[2]) and len(inner) >= 3:
         return True
     if _named(cited[2]) and not known and weighty >= 1:
@@ -224,7 +226,13 @@ def misplaced(pair: Pair) -> Iterator[Difference]:
         opens = mine is clause.words[0] or cited is other.words[0]
         alike = mine.code == cited.code and (opens or _capital(mine) == _capital(cited))
         one_place = _distinct(clause).index(mine) == _distinct(other).index(cited)
-        if elsewhere and alike and one_place and not one_meaning(mine.text, cited.text):
+        if (
+            not (light(mine.text) or light(cited.text))
+            and elsewhere
+            and alike
+            and one_place
+            and not one_meaning(mine.text, cited.text)
+        ):
             yield Difference("exchanged", f"{mine.raw} for {cited.raw}")
 
 

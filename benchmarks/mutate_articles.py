@@ -195,7 +195,10 @@ def _invented(rng: random.Random, base: Base, content: Content) -> str:
 def _command(rng: random.Random, base: Base, content: Content) -> str:
     steps = [one for one, _ in _statements(content) if one.get("code")]
     spans = [
-        (one, key, match) for one, key in _statements(content) for match in re.finditer(r"`[^`]*[a-z][^`]*`", one[key])
+        (one, key, match)
+        for one, key in _statements(content)
+        for match in re.finditer(r"`[^`]+`", one[key])
+        if re.search(r"[a-z]", match.group())
     ]
     if steps and (not spans or rng.random() < 0.5):
         one = rng.choice(steps)

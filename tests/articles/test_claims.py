@@ -45,6 +45,15 @@ def test_pairs_written_blind_hold_what_was_reached() -> None:
     assert min(found.passed_en, found.passed_de) >= 0.92
 
 
+def test_pairs_in_free_wording_hold_what_was_reached() -> None:
+    free = load(CLAIMS.with_name("claims_free.json"))
+    assert len(free) >= 180
+    found = rates(free, judged(free, None))
+    assert found.caught >= 0.94
+    assert found.passed_en >= 0.73
+    assert found.passed_de >= 0.83
+
+
 def test_what_it_does_with_sentences_no_rule_was_written_for_gets_no_worse() -> None:
     """The fresh pairs tell the truth about the judge; they are measured, never tuned on."""
     fresh = load(CLAIMS.with_name("claims_fresh.json"))
