@@ -6,7 +6,7 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import structlog
@@ -93,7 +93,8 @@ class Passes:
         if not is_due(last, rt.clock.now(), rt.settings.glpi_interval):
             return None
         try:
-            async with GlpiClient(policy) as client:
+            # Two tries: the pass that comes after the interval is the third, and what was admitted waits for this one.
+            async with GlpiClient(replace(policy, tries=2)) as client:
                 report = await run_import(
                     client,
                     rt.store,
