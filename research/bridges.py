@@ -40,23 +40,21 @@ def split_at_weak_edges(
         return member
     block = parts(pairs[~weak])
     size = np.bincount(block)
-    ends = np.sort(block[pairs[weak]], axis=1)
-    ends = ends[ends[:, 0] != ends[:, 1]]
-    joints, times = np.unique(ends, axis=0, return_counts=True)
-    cut = {joint for joint, alone in zip(map(tuple, joints.tolist()), times == 1, strict=True) if alone}
-    cut &= set(_borders([(a, b) for a, b in joints.tolist()], size, least))
-    if not cut:
+    a, b = block[pairs[:, 0]], block[pairs[:, 1]]
+    key = np.minimum(a, b) * len(size) + np.maximum(a, b)
+    joint, times = np.unique(key[weak & (a != b)], return_counts=True)
+    ends = np.stack([joint // len(size), joint % len(size)], axis=1)
+    borders = np.array(_borders(ends.tolist(), size, least), dtype=np.int64).reshape(-1, 2)
+    cut = np.intersect1d(joint[times == 1], borders[:, 0] * len(size) + borders[:, 1])
+    if not len(cut):
         return member
-    blocks = np.sort(block[pairs], axis=1)
-    keys = np.array(sorted(a * len(size) + b for a, b in cut))
-    kept = ~np.isin(blocks[:, 0] * len(size) + blocks[:, 1], keys)
-    part = parts(pairs[kept])
+    part = parts(pairs[~np.isin(key, cut)])
     # Parts of one community are told apart; nodes that had none keep none.
-    _, label = np.unique(np.stack([member, part]), axis=1, return_inverse=True)
-    return np.where(member < 0, -1, label.ravel())
+    _, label = np.unique(member * count + part, return_inverse=True)
+    return np.where(member < 0, -1, label)
 
 
-def _borders(joints: list[tuple[int, int]], size: NDArray[Any], least: int) -> list[tuple[int, int]]:
+def _borders(joints: list[list[int]], size: NDArray[Any], least: int) -> list[tuple[int, int]]:
     """Return the joints whose loss leaves `least` nodes on both sides: bridges of the blocks, by depth-first search.
 
     After Tarjan (1974): a joint to a block from which no other way leads back above it is a bridge.

@@ -163,7 +163,8 @@ def _find(conn: Any, policy: OpportunityPolicy, now: datetime) -> list[Opportuni
         try:
             return find(graph, policy)
         finally:
-            let_go(graph.nodes)
+            for rows in (graph.nodes, graph.vectors.ids, graph.relations.ids):
+                let_go(rows)
 
 
 @dataclass(slots=True)
