@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import httpx
 import pytest
@@ -16,8 +17,8 @@ from fastapi import FastAPI
 
 from brain.api.access import access_policy
 from brain.api.app import create_app
-from brain.api.opportunities import opportunity_routes
-from brain.gaps import BadCursor, GapsPage, gaps_page
+from brain.api.opportunities import Kind, opportunity_routes
+from brain.gaps import KINDS, BadCursor, GapsPage, gaps_page
 from data.crud.engine import perform
 from data.crud.ingest import IngestNodes, NodeDraft
 from data.migrations.prepare import prepare_database, prepare_home
@@ -168,6 +169,10 @@ async def test_openapi_names_the_route_its_parameters_and_its_errors(http: httpx
     for status in ("400", "422"):
         assert "application/problem+json" in route["responses"][status]["content"]
     assert "Problem" in document["components"]["schemas"]
+
+
+def test_the_api_knows_the_kinds_that_there_are() -> None:
+    assert get_args(Kind) == KINDS
 
 
 async def test_of_an_earlier_scan_stay_its_best_and_what_led_somewhere(store: Store) -> None:
