@@ -1,6 +1,7 @@
 """Finding gaps in a large house: how long, how much memory, whether what was planted is found, and who has to wait.
 
-.venv/bin/python -m benchmarks.opportunities [--nodes 100000] [--edges 1000000] [--home DIR] [--daemon|--only-daemon] [--json FILE]
+.venv/bin/python -m benchmarks.opportunities [--nodes 100000] [--edges 1000000] [--home DIR] [--json FILE]
+    [--daemon | --only-daemon]
 
 A seeded house (`benchmarks.gap_house`) with planted gaps of all six kinds is written through the store (kept in DIR
 for another run). Two processes then look for gaps as a scan does, with a heartbeat of 10 ms on their event loop: the
