@@ -178,7 +178,13 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
         s = overlap(seeds, seeds_ptr[i], seeds_ptr[i + 1], seeds_ptr[j], seeds_ptr[j + 1]) / min(of_i, of_j)
     if s <= 0.0 and 0.0 <= t < limits[10] and not pinned:
         return False
-    if asked_ptr[i + 1] > asked_ptr[i] and asked_ptr[j + 1] > asked_ptr[j]:
+    asked_both = asked_ptr[i + 1] > asked_ptr[i] and asked_ptr[j + 1] > asked_ptr[j]
+    apart = False
+    if t >= 0.0 and not pinned:
+        apart = stand_apart(topic, weights, flat[7], topic_ptr[i], topic_ptr[i + 1], topic_ptr[j], topic_ptr[j + 1])
+        if apart and _mean_score(t, s, 1.0 if asked_both else -1.0, limits[1], limits[2], limits[3]) < limits[11]:
+            return False  # whatever the questions share, and theirs are the longest lists, is not enough
+    if asked_both:
         both = weighted_overlap(asked, weights, asked_ptr[i], asked_ptr[i + 1], asked_ptr[j], asked_ptr[j + 1])
         q = both / (asked_weight[i] + asked_weight[j] - both)
     score = _mean_score(t, s, q, limits[1], limits[2], limits[3])
@@ -193,8 +199,8 @@ def _duplicate(lists: Any, flat: Any, limits: Any, contained: int, i: int, j: in
         ):
             short = j
         found = words[short] and shared == topic_weight[short] and topic_weight[short] >= contained
-    if found and not pinned and score < limits[11]:
-        found = not stand_apart(topic, weights, flat[7], topic_ptr[i], topic_ptr[i + 1], topic_ptr[j], topic_ptr[j + 1])
+    if apart and score < limits[11]:
+        found = False
     return bool(found and not contradict(lists, flat, i, j))
 
 
