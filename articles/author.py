@@ -172,8 +172,11 @@ def _second_voice(desk: Desk, sections: dict[SectionName, DraftSection]) -> None
 
 
 def _fitting(desk: Desk, name: SectionName) -> list[Candidate]:
-    """Return the sentences for a section; of a choice, what is asked names two options and what is advised one."""
+    """Return the sentences for a section: of a procedure's own page where it has some, of a choice what names it."""
     pool = desk.pool(name)
+    if desk.page and name in {_S.GOAL, _S.PREREQUISITES}:
+        # goal and prerequisites of these very steps stand on their page, if anywhere
+        return [one for one in pool if one.view.source == desk.page] or pool
     least = {_S.QUESTION: MIN_OPTIONS, _S.RECOMMENDATION: 1}.get(name, 0)
     names = [name_terms(one, desk.request.language) for one in option_names(desk.request.topic)]
     if not least or len(names) < MIN_OPTIONS:
