@@ -412,6 +412,23 @@ async def test_a_review_that_says_no_stages_nothing(store: Store, role: str) -> 
     assert await store.read(list_articles) == []
 
 
+async def test_what_the_quality_checks_alone_refuse_is_not_staged(store: Store) -> None:
+    """Every sentence is supported and every question answered; one of them is said twice."""
+
+    def author(request: Any, honest: Any) -> ArticleDraft:
+        draft = honest(request)
+        assert isinstance(draft, ArticleDraft)
+        return draft.model_copy(update={"summary": (*draft.summary, draft.summary[0])})
+
+    def correct(request: Any, _honest: Any) -> ArticleDraft:
+        draft = request.draft
+        assert isinstance(draft, ArticleDraft)
+        return draft
+
+    result = await run(store, TGT, "en", KERBEROS, bent={"article_author": author, "article_correct": correct})
+    assert (result.outcome, result.reason) == ("refused", "correction_exhausted")
+
+
 async def test_a_review_that_skips_a_claim_is_an_error_of_the_model(store: Store) -> None:
     def skips(request: Any, honest: Any) -> ClaimReview:
         return ClaimReview(judgements=honest(request).judgements[1:])
