@@ -76,7 +76,7 @@ def licence(pair: Pair) -> Licence:
         weight = sum(_weighs(word) for word in part)
         said += weight
         unsaid += len(free)
-        whole += weight if not free and (number == 0 or whole) else 0
+        whole += sum(_heavy(word) for word in part) if not free and (number == 0 or whole) else 0
     return Licence(tuple(lost), 1.0 - unsaid / said if said else 0.0, whole >= _PART and whole * 2 >= said)
 
 
@@ -124,6 +124,10 @@ def _joined(one: Word, two: Word, cited: tuple[str, ...]) -> bool:
     if len(two.text) <= _PARTICLE and base + two.text in cited:
         return True
     return len(one.text) <= _PARTICLE and any(one.text + core_of(two.text) in other for other in cited)
+
+
+def _heavy(word: Word) -> bool:
+    return _weighs(word) and not light(word.text)
 
 
 def _weighs(word: Word) -> bool:
